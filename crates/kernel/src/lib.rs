@@ -1,0 +1,1 @@
+//! The hot step of every linear learner.
