@@ -1,0 +1,82 @@
+//! Errors that name the guilty: the user's parameters, or a peer's message.
+//! Drivers add their own (a broken store, a lost connection).
+
+use serde::{Deserialize, Serialize};
+
+/// A parameter that cannot be used. The user's to mend.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{key}: {problem}")]
+pub struct ParamError {
+    /// The key as it is written in an experiment file.
+    pub key: String,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+impl ParamError {
+    /// A complaint about one key.
+    pub fn new(key: &str, problem: impl Into<String>) -> Self {
+        ParamError { key: key.to_string(), problem: problem.into() }
+    }
+
+    /// Refuses anything but a finite number above zero.
+    pub fn positive(key: &str, value: f64) -> Result<f64, ParamError> {
+        if value.is_finite() && value > 0.0 {
+            Ok(value)
+        } else {
+            Err(ParamError::new(key, format!("must be a number above 0, not {value}")))
+        }
+    }
+
+    /// Refuses anything but a finite number of at least zero.
+    pub fn not_negative(key: &str, value: f64) -> Result<f64, ParamError> {
+        if value.is_finite() && value >= 0.0 {
+            Ok(value)
+        } else {
+            Err(ParamError::new(key, format!("must be 0 or more, not {value}")))
+        }
+    }
+
+    /// Refuses anything outside the open interval (0, 1).
+    pub fn open_unit(key: &str, value: f64) -> Result<f64, ParamError> {
+        if value > 0.0 && value < 1.0 {
+            Ok(value)
+        } else {
+            Err(ParamError::new(key, format!("must lie between 0 and 1, not {value}")))
+        }
+    }
+}
+
+/// A message that no honest, correct peer would send. The machine that reports
+/// it has not changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+pub enum Misbehaviour {
+    /// Statistics of another dimension.
+    #[error("statistics of dimension {got}, expected {expected}")]
+    Dimension {
+        /// What this federation uses.
+        expected: usize,
+        /// What came.
+        got: usize,
+    },
+    /// A value that is not a finite number.
+    #[error("a value that is not a finite number in {0}")]
+    NotFinite(String),
+    /// A Gram matrix that no data can have led to.
+    #[error("statistics that are not positive definite: {0}")]
+    Indefinite(String),
+    /// An upload or a link message that is not the next one.
+    #[error("number {got} came where {expected} was due")]
+    Gap {
+        /// The next number.
+        expected: u64,
+        /// What came.
+        got: u64,
+    },
+    /// A message that this machine never takes.
+    #[error("unexpected message: {0}")]
+    Unexpected(String),
+    /// Bytes that are no message.
+    #[error("unreadable message: {0}")]
+    Unreadable(String),
+}

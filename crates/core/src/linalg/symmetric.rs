@@ -1,0 +1,99 @@
+//! A symmetric matrix as its lower triangle, row by row.
+
+use serde::{Deserialize, Serialize};
+
+/// Packed symmetric matrix: `dim * (dim + 1) / 2` values.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Symmetric {
+    dim: usize,
+    packed: Box<[f64]>,
+}
+
+impl Symmetric {
+    /// The zero matrix.
+    pub fn zero(dim: usize) -> Self {
+        Symmetric { dim, packed: vec![0.0; Self::packed_len(dim)].into() }
+    }
+
+    /// From a packed triangle; `None` if its length does not fit.
+    pub fn from_packed(dim: usize, packed: Vec<f64>) -> Option<Self> {
+        (packed.len() == Self::packed_len(dim)).then(|| Symmetric { dim, packed: packed.into() })
+    }
+
+    /// Values in the triangle of a matrix of this dimension.
+    pub fn packed_len(dim: usize) -> usize {
+        dim * (dim + 1) / 2
+    }
+
+    /// Rows (and columns).
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The triangle.
+    pub fn packed(&self) -> &[f64] {
+        &self.packed
+    }
+
+    /// The triangle, to be changed in place (a mechanism adds its noise here).
+    pub fn packed_mut(&mut self) -> &mut [f64] {
+        &mut self.packed
+    }
+
+    /// Entry at row `i`, column `j`.
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        let (row, column) = if i >= j { (i, j) } else { (j, i) };
+        self.packed[Self::packed_len(row) + column]
+    }
+
+    /// Adds `x x'`.
+    pub fn add_outer(&mut self, x: &[f64]) {
+        assert_eq!(x.len(), self.dim, "context of another dimension");
+        let mut rest = &mut self.packed[..];
+        for (i, &xi) in x.iter().enumerate() {
+            let (row, below) = rest.split_at_mut(i + 1);
+            for (entry, &xj) in row.iter_mut().zip(x) {
+                *entry += xi * xj;
+            }
+            rest = below;
+        }
+    }
+
+    /// Adds another matrix of the same dimension.
+    pub fn add(&mut self, other: &Symmetric) {
+        assert_eq!(self.dim, other.dim, "matrices of different dimension");
+        for (a, b) in self.packed.iter_mut().zip(&other.packed) {
+            *a += b;
+        }
+    }
+
+    /// Adds `value` to the diagonal.
+    pub fn add_diagonal(&mut self, value: f64) {
+        for i in 0..self.dim {
+            self.packed[Self::packed_len(i) + i] += value;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outer_products_add_up_entry_by_entry() {
+        let mut m = Symmetric::zero(3);
+        m.add_outer(&[1.0, 2.0, 3.0]);
+        m.add_outer(&[0.5, 0.0, -1.0]);
+        m.add_diagonal(10.0);
+        assert_eq!(m.get(0, 0), 11.25);
+        assert_eq!(m.get(2, 0), 2.5);
+        assert_eq!(m.get(0, 2), 2.5);
+        assert_eq!(m.get(2, 2), 20.0);
+        assert_eq!(m.packed().len(), 6);
+    }
+
+    #[test]
+    fn a_triangle_of_the_wrong_length_is_refused() {
+        assert!(Symmetric::from_packed(3, vec![0.0; 5]).is_none());
+    }
+}

@@ -1,0 +1,126 @@
+//! The contract. A [`Machine`] is deterministic: the same state and the same
+//! input give the same state and the same effects. An [`Algorithm`] is one
+//! folder and one registry line.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::arms::ArmSet;
+use crate::context::Cx;
+use crate::error::{Misbehaviour, ParamError};
+use crate::ids::{ArmIndex, NodeId, UserId};
+use crate::message::Message;
+use crate::rng::Stream;
+use crate::setting::{Seat, Seating, Setting};
+
+/// Someone came or left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Membership {
+    /// A client's first arrival.
+    Joined(NodeId),
+    /// A client that will not come back.
+    Left(NodeId),
+}
+
+/// A coordinator, a global server, a synchroniser; and the half of a learner
+/// that talks.
+pub trait Machine: Serialize + DeserializeOwned + Send + 'static {
+    /// What it sends and takes.
+    type Msg: Message;
+
+    /// Called once, before anything else.
+    fn on_start(&mut self, _cx: &mut Cx<'_, Self::Msg>) {}
+
+    /// A message came. `Err` means that nothing has changed.
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: Self::Msg,
+        cx: &mut Cx<'_, Self::Msg>,
+    ) -> Result<(), Misbehaviour>;
+
+    /// The tick asked for with [`Cx::wake_at`] has come.
+    fn on_wake(&mut self, _cx: &mut Cx<'_, Self::Msg>) {}
+
+    /// Someone joined or left.
+    fn on_membership(&mut self, _change: Membership, _cx: &mut Cx<'_, Self::Msg>) {}
+}
+
+/// A client, a peer, a sink, a local server: whoever makes decisions.
+pub trait Learner: Machine {
+    /// What a decision keeps until its reward comes.
+    type Pending: Clone + std::fmt::Debug + Serialize + DeserializeOwned + Send + 'static;
+
+    /// Picks an arm. May refresh caches; must not change anything else.
+    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Self::Pending);
+
+    /// The decision is taken. Replay calls this without `choose`.
+    fn commit(&mut self, _pending: &Self::Pending, _cx: &mut Cx<'_, Self::Msg>) {}
+
+    /// The reward came.
+    fn observe(&mut self, pending: Self::Pending, reward: f64, cx: &mut Cx<'_, Self::Msg>);
+
+    /// The reward never came.
+    fn abandon(&mut self, _pending: Self::Pending, _cx: &mut Cx<'_, Self::Msg>) {}
+
+    /// The pulls that are already fixed, per arm and taken round-robin unless
+    /// stated (`u64::MAX`: until told otherwise). Only K-armed learners have a plan.
+    fn plan(&self) -> Option<&[(ArmIndex, u64)]> {
+        None
+    }
+
+    /// What a planned block returned: arm, pulls, sum of rewards.
+    fn observe_block(&mut self, _sums: &[(ArmIndex, u64, f64)], _cx: &mut Cx<'_, Self::Msg>) {}
+}
+
+/// A way to learn together: parameters, a client, a server.
+pub trait Algorithm: Sized + 'static {
+    /// Its name in experiment files.
+    const NAME: &'static str;
+    /// One line for `cahoots algorithms`.
+    const SUMMARY: &'static str;
+    /// What a user writes.
+    type Params: Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync;
+    /// What has been checked.
+    type Valid: Clone + Send + Sync;
+    /// What machines send.
+    type Msg: Message;
+    /// Who decides.
+    type Client: Learner<Msg = Self::Msg>;
+    /// Who coordinates.
+    type Server: Machine<Msg = Self::Msg>;
+
+    /// Checks parameters against the setting.
+    fn check(params: Self::Params, setting: &Setting) -> Result<Self::Valid, ParamError>;
+
+    /// Who sits where.
+    fn seats(_valid: &Self::Valid, _setting: &Setting) -> Seating {
+        Seating::PerUser
+    }
+
+    /// A client for this seat.
+    fn client(valid: &Self::Valid, seat: &Seat) -> Self::Client;
+
+    /// The server.
+    fn server(valid: &Self::Valid, seat: &Seat) -> Self::Server;
+}
+
+/// The server of an algorithm that has none.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(bound = "")]
+pub struct Silent<M>(std::marker::PhantomData<M>);
+
+impl<M> Default for Silent<M> {
+    fn default() -> Self {
+        Silent(std::marker::PhantomData)
+    }
+}
+
+impl<M: Message> Machine for Silent<M> {
+    type Msg = M;
+
+    fn on_message(&mut self, from: NodeId, _message: M, _cx: &mut Cx<'_, M>) -> Result<(), Misbehaviour> {
+        Err(Misbehaviour::Unexpected(format!("{from} wrote to a server that takes no messages")))
+    }
+}

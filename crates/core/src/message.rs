@@ -1,0 +1,68 @@
+//! What machines send each other: typed in simulation, protobuf on a network.
+//! Both must give the same run.
+
+use crate::error::Misbehaviour;
+use crate::wire;
+
+/// Who pays for a message. Every paper's communication cost is a view of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Statistics from a client to the server.
+    Upload,
+    /// Statistics from the server to a client.
+    Download,
+    /// Statistics between clients.
+    Peer,
+    /// A signal without statistics: shown, never charged.
+    Control,
+}
+
+/// A message of one algorithm, made of the wire's shared shapes.
+pub trait Message: Clone + std::fmt::Debug + Send + Sync + 'static {
+    /// Who pays.
+    fn kind(&self) -> Kind;
+    /// The numbers it carries, as the papers count them (a packed triangle and a moment).
+    fn scalars(&self) -> u64;
+    /// As a payload for the network.
+    fn to_wire(&self) -> wire::Payload;
+    /// From a payload; whatever a peer may send must be refused or taken, never panic.
+    fn from_wire(payload: wire::Payload) -> Result<Self, Misbehaviour>;
+    /// Length of the encoded payload, without encoding it.
+    fn wire_len(&self) -> usize;
+}
+
+/// The message of an algorithm that sends none.
+#[derive(Clone, Debug)]
+pub enum Silence {}
+
+impl Message for Silence {
+    fn kind(&self) -> Kind {
+        match *self {}
+    }
+    fn scalars(&self) -> u64 {
+        match *self {}
+    }
+    fn to_wire(&self) -> wire::Payload {
+        match *self {}
+    }
+    fn from_wire(_payload: wire::Payload) -> Result<Self, Misbehaviour> {
+        Err(Misbehaviour::Unexpected("this algorithm sends no messages".into()))
+    }
+    fn wire_len(&self) -> usize {
+        match *self {}
+    }
+}
+
+/// A control payload: shared by all algorithms that signal.
+pub fn control(signal: u32, number: u64, phase: u64) -> wire::Payload {
+    wire::Payload {
+        shape: Some(wire::payload::Shape::Control(wire::Control { signal, number, phase })),
+    }
+}
+
+/// Encoded length of [`control`]'s payload.
+pub fn control_len(signal: u32, number: u64, phase: u64) -> usize {
+    wire::message_field(
+        wire::varint_field(signal.into()) + wire::varint_field(number) + wire::varint_field(phase),
+    )
+}

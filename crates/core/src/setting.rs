@@ -1,0 +1,92 @@
+//! What is given before anything is learned: who takes part, where they sit,
+//! what a context looks like.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{NodeId, UserId};
+
+/// The facts of a federation that algorithms may know in advance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    /// Those for whom decisions are made.
+    pub users: usize,
+    /// Shared features of an arm; 0 for K-armed settings.
+    pub dim: usize,
+    /// Features of a user's own, per user; empty where there are none.
+    pub local_dims: Vec<usize>,
+    /// Arms offered per decision (all of them, in K-armed settings).
+    pub arms: usize,
+    /// Ticks.
+    pub horizon: u64,
+    /// Sub-Gaussian scale of the reward noise.
+    pub reward_noise: f64,
+    /// Local server of each user; empty where each user is on its own.
+    pub hosts: Vec<NodeId>,
+}
+
+impl Setting {
+    /// Features of this user's own.
+    pub fn local_dim(&self, user: UserId) -> usize {
+        self.local_dims.get(user.index()).copied().unwrap_or(0)
+    }
+}
+
+/// How users are mapped to learners.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seating {
+    /// One learner per user.
+    PerUser,
+    /// One learner for all users.
+    Central,
+    /// A learner per local server, as the setting says.
+    PerHost,
+}
+
+impl Seating {
+    /// Number of learners.
+    pub fn clients(&self, setting: &Setting) -> usize {
+        match self {
+            Seating::PerUser => setting.users,
+            Seating::Central => 1,
+            Seating::PerHost => setting.hosts.iter().map(|h| h.index() + 1).max().unwrap_or(setting.users),
+        }
+    }
+
+    /// The learner that decides for `user`.
+    pub fn seat_of(&self, setting: &Setting, user: UserId) -> NodeId {
+        match self {
+            Seating::PerUser => NodeId(user.0),
+            Seating::Central => NodeId(0),
+            Seating::PerHost => setting.hosts.get(user.index()).copied().unwrap_or(NodeId(user.0)),
+        }
+    }
+
+    /// Everything a learner is told about its place.
+    pub fn seat(&self, setting: &Setting, me: NodeId) -> Seat {
+        Seat {
+            me,
+            server: NodeId::SERVER,
+            dim: setting.dim,
+            local_dim: match self {
+                Seating::PerUser if me != NodeId::SERVER => setting.local_dim(UserId(me.0)),
+                _ => setting.local_dims.first().copied().unwrap_or(0),
+            },
+            neighbours: Vec::new(),
+        }
+    }
+}
+
+/// One machine's place in the federation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seat {
+    /// My id.
+    pub me: NodeId,
+    /// My coordinator.
+    pub server: NodeId,
+    /// Shared features of an arm; 0 for K-armed settings.
+    pub dim: usize,
+    /// Features that only this client's arms have.
+    pub local_dim: usize,
+    /// Peers I can talk to.
+    pub neighbours: Vec<NodeId>,
+}

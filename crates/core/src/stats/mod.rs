@@ -1,0 +1,7 @@
+//! Sufficient statistics: what learners add up and federations merge.
+
+mod arms;
+mod linear;
+
+pub use arms::ArmStats;
+pub use linear::LinearStats;

@@ -1,0 +1,30 @@
+//! The outcome of scoring, and the usual way to pick from it.
+
+use crate::Level;
+use crate::ops::select::Optimistic;
+use crate::simd::dispatch;
+
+/// Estimated mean and squared width of every arm; as long as there are arms.
+#[derive(Clone, Debug, Default)]
+pub struct Scores {
+    /// `(W x_k) . direction`, the estimated reward.
+    pub mean: Vec<f64>,
+    /// `|W x_k|^2 = x_k' (V + ridge I)^-1 x_k`, never negative.
+    pub width2: Vec<f64>,
+}
+
+impl Scores {
+    /// The first arm with the largest `mean + alpha sqrt(width2)`, skipping NaN; `None` without any.
+    pub fn optimistic(&self, alpha: f64) -> Option<usize> {
+        self.optimistic_with(Level::best(), alpha)
+    }
+
+    /// [`Scores::optimistic`] at a given level.
+    ///
+    /// # Panics
+    /// If this host lacks the level.
+    pub fn optimistic_with(&self, level: Level, alpha: f64) -> Option<usize> {
+        let Scores { mean, width2 } = self;
+        dispatch(level, Optimistic { mean, width2, alpha })
+    }
+}

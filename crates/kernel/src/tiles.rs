@@ -1,0 +1,112 @@
+//! Arms in SIMD lanes.
+
+use crate::Level;
+use crate::ops::pack::Pack;
+use crate::simd::{Chunk, LANES, dispatch};
+
+/// Arms in SIMD lanes: `data[tile][coordinate][8 lanes]`; absent lanes are zero.
+#[derive(Clone, Debug, Default)]
+pub struct Tiles {
+    dim: usize,
+    len: usize,
+    data: Vec<Chunk>,
+}
+
+impl Tiles {
+    /// No arms yet, each to have `dim` coordinates.
+    pub fn new(dim: usize) -> Tiles {
+        Tiles { dim, ..Tiles::default() }
+    }
+
+    /// Removes all arms and sets the dimension; keeps the capacity.
+    pub fn reset(&mut self, dim: usize) {
+        self.dim = dim;
+        self.len = 0;
+        self.data.clear();
+    }
+
+    /// Coordinates of an arm.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Arms held.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no arms.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds an arm.
+    ///
+    /// # Panics
+    /// If `row.len() != self.dim()`.
+    pub fn push(&mut self, row: &[f64]) {
+        assert_eq!(row.len(), self.dim, "an arm of the wrong dimension");
+        let (tile, lane) = (self.len / LANES, self.len % LANES);
+        if lane == 0 {
+            self.data.resize(self.data.len() + self.dim, Chunk::ZERO);
+        }
+        for (chunk, &value) in self.data[tile * self.dim..].iter_mut().zip(row) {
+            chunk.0[lane] = value;
+        }
+        self.len += 1;
+    }
+
+    /// [`Tiles::reset`], then all rows at once: much faster than pushing them.
+    ///
+    /// # Panics
+    /// If a row's length is not `dim`.
+    pub fn fill<'a>(&mut self, dim: usize, rows: impl Iterator<Item = &'a [f64]>) {
+        let level = Level::best();
+        self.dim = dim;
+        self.len = 0;
+        let mut rows = rows.inspect(|row| {
+            assert_eq!(row.len(), dim, "an arm of the wrong dimension");
+        });
+        loop {
+            let mut group: [&[f64]; LANES] = [&[]; LANES];
+            let mut count = 0;
+            for row in rows.by_ref().take(LANES) {
+                group[count] = row;
+                count += 1;
+            }
+            if count == 0 {
+                break;
+            }
+            let first = self.len / LANES * dim;
+            // Chunks left from an earlier fill are overwritten, not cleared first.
+            if self.data.len() < first + dim {
+                self.data.resize(first + dim, Chunk::ZERO);
+            }
+            let tile = &mut self.data[first..][..dim];
+            dispatch(level, Pack { rows: &group[..count], tile });
+            self.len += count;
+            if count < LANES {
+                break;
+            }
+        }
+        self.data.truncate(self.len.div_ceil(LANES) * dim);
+    }
+
+    /// Copies arm `k` out.
+    ///
+    /// # Panics
+    /// If there is no such arm or `out.len() != self.dim()`.
+    pub fn row_into(&self, k: usize, out: &mut [f64]) {
+        assert!(k < self.len, "no arm {k} among {}", self.len);
+        assert_eq!(out.len(), self.dim, "an arm of the wrong dimension");
+        let tile = &self.data[k / LANES * self.dim..];
+        for (value, chunk) in out.iter_mut().zip(tile) {
+            *value = chunk.0[k % LANES];
+        }
+    }
+
+    /// All tiles, `dim` chunks each.
+    pub(crate) fn data(&self) -> &[Chunk] {
+        &self.data
+    }
+}
