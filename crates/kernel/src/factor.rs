@@ -57,12 +57,7 @@ impl Factor {
     ///
     /// # Panics
     /// If `moment.len() != self.dim()`, or as [`Factor::of`].
-    pub fn rebuild(
-        &mut self,
-        gram: &[f64],
-        moment: &[f64],
-        ridge: f64,
-    ) -> Result<(), NotPositiveDefinite> {
+    pub fn rebuild(&mut self, gram: &[f64], moment: &[f64], ridge: f64) -> Result<(), NotPositiveDefinite> {
         self.rebuild_with(Level::best(), gram, moment, ridge)
     }
 
@@ -169,13 +164,7 @@ impl Factor {
     ///
     /// # Panics
     /// As [`Factor::score_toward`], or if this host lacks the level.
-    pub fn score_toward_with(
-        &self,
-        level: Level,
-        arms: &Tiles,
-        direction: &[f64],
-        scores: &mut Scores,
-    ) {
+    pub fn score_toward_with(&self, level: Level, arms: &Tiles, direction: &[f64], scores: &mut Scores) {
         assert_eq!(arms.dim(), self.dim, "arms of the wrong dimension");
         assert_eq!(direction.len(), self.dim, "a direction of the wrong dimension");
         scores.mean.resize(arms.len(), 0.0);

@@ -84,11 +84,7 @@ fn detect() -> Level {
 #[cfg(not(target_arch = "x86_64"))]
 fn detect() -> Level {
     // These have fused multiply-add in their base instruction set.
-    if cfg!(any(
-        target_arch = "aarch64",
-        target_arch = "powerpc64",
-        target_arch = "s390x"
-    )) {
+    if cfg!(any(target_arch = "aarch64", target_arch = "powerpc64", target_arch = "s390x")) {
         Level::Scalar
     } else {
         Level::Plain

@@ -31,8 +31,8 @@ impl TryFrom<Wire> for Factor {
     fn try_from(wire: Wire) -> Result<Factor, String> {
         let Wire { w, z, log_det } = wire;
         let dim = z.len();
-        // Halves of two equal products: no overflow for any vector that exists.
-        if w.len() * 2 != dim * (dim + 1) {
+        let expected = dim.checked_add(1).and_then(|next| dim.checked_mul(next));
+        if expected != Some(w.len() * 2) {
             let found = w.len();
             return Err(format!("a factor of dimension {dim} with {found} entries of W"));
         }

@@ -10,14 +10,38 @@ use crate::simd::{Chunk, Kernel, LANES, Simd};
 macro_rules! with_rows {
     ($count:expr, $r:ident => $body:block) => {
         match $count {
-            8 => { const $r: usize = 8; $body }
-            7 => { const $r: usize = 7; $body }
-            6 => { const $r: usize = 6; $body }
-            5 => { const $r: usize = 5; $body }
-            4 => { const $r: usize = 4; $body }
-            3 => { const $r: usize = 3; $body }
-            2 => { const $r: usize = 2; $body }
-            _ => { const $r: usize = 1; $body }
+            8 => {
+                const $r: usize = 8;
+                $body
+            }
+            7 => {
+                const $r: usize = 7;
+                $body
+            }
+            6 => {
+                const $r: usize = 6;
+                $body
+            }
+            5 => {
+                const $r: usize = 5;
+                $body
+            }
+            4 => {
+                const $r: usize = 4;
+                $body
+            }
+            3 => {
+                const $r: usize = 3;
+                $body
+            }
+            2 => {
+                const $r: usize = 2;
+                $body
+            }
+            _ => {
+                const $r: usize = 1;
+                $body
+            }
         }
     };
 }
@@ -25,12 +49,7 @@ pub(crate) use with_rows;
 
 /// The products of `R` rows, `length` chunks each, with `x`; lanes past `R` are zero.
 #[inline(always)]
-pub(crate) fn dots<S: Simd, const R: usize>(
-    simd: S,
-    rows: &[Chunk],
-    length: usize,
-    x: &[Chunk],
-) -> S::V {
+pub(crate) fn dots<S: Simd, const R: usize>(simd: S, rows: &[Chunk], length: usize, x: &[Chunk]) -> S::V {
     let rows = &rows[..R * length];
     let mut sums = [simd.splat(0.0); LANES];
     for (c, x) in x[..length].iter().enumerate() {
@@ -102,7 +121,5 @@ pub(crate) fn pad(row: &[f64], out: &mut [Chunk]) {
 
 /// A padded copy of a row.
 pub(crate) fn padded(row: &[f64]) -> Vec<Chunk> {
-    row.chunks(LANES)
-        .map(|part| Chunk(from_fn(|k| part.get(k).copied().unwrap_or(0.0))))
-        .collect()
+    row.chunks(LANES).map(|part| Chunk(from_fn(|k| part.get(k).copied().unwrap_or(0.0)))).collect()
 }
