@@ -64,32 +64,39 @@ impl Tiles {
         let level = Level::best();
         self.dim = dim;
         self.len = 0;
-        let mut rows = rows.inspect(|row| {
+        let mut group: [&[f64]; LANES] = [&[]; LANES];
+        for row in rows {
             assert_eq!(row.len(), dim, "an arm of the wrong dimension");
-        });
-        loop {
-            let mut group: [&[f64]; LANES] = [&[]; LANES];
-            let mut count = 0;
-            for row in rows.by_ref().take(LANES) {
-                group[count] = row;
-                count += 1;
-            }
-            if count == 0 {
-                break;
-            }
-            let first = self.len / LANES * dim;
-            // Chunks left from an earlier fill are overwritten, not cleared first.
-            if self.data.len() < first + dim {
-                self.data.resize(first + dim, Chunk::ZERO);
-            }
-            let tile = &mut self.data[first..][..dim];
-            dispatch(level, Pack { rows: &group[..count], tile });
-            self.len += count;
-            if count < LANES {
-                break;
+            group[self.len % LANES] = row;
+            self.len += 1;
+            if self.len.is_multiple_of(LANES) {
+                let first = (self.len / LANES - 1) * dim;
+                // Chunks left from an earlier fill are overwritten, not cleared first.
+                if self.data.len() < first + dim {
+                    self.data.resize(first + dim, Chunk::ZERO);
+                }
+                let tile = &mut self.data[first..][..dim];
+                dispatch(level, Pack { rows: &group, tile });
             }
         }
-        self.data.truncate(self.len.div_ceil(LANES) * dim);
+        let rest = self.len % LANES;
+        self.len -= rest;
+        self.data.truncate(self.len / LANES * dim);
+        for row in &group[..rest] {
+            self.push(row);
+        }
+    }
+
+    /// Whether every coordinate of every arm is a finite number.
+    pub fn is_finite(&self) -> bool {
+        // x - x is 0 for finite x and NaN otherwise; sums keep a NaN, and vectorise.
+        let mut sums = [0.0; LANES];
+        for chunk in &self.data {
+            for (sum, x) in sums.iter_mut().zip(&chunk.0) {
+                *sum += x - x;
+            }
+        }
+        sums == [0.0; LANES]
     }
 
     /// Copies arm `k` out.
