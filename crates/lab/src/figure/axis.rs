@@ -1,5 +1,5 @@
 /// One axis of a [`Figure`](super::Figure).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
     /// What is measured, with its unit; empty for none.
     pub label: String,
@@ -10,18 +10,12 @@ pub struct Axis {
 impl Axis {
     /// An axis with a linear scale.
     pub fn linear(label: impl Into<String>) -> Self {
-        Self {
-            label: label.into(),
-            scale: Scale::Linear,
-        }
+        Self { label: label.into(), scale: Scale::Linear }
     }
 
     /// An axis with a logarithmic scale.
     pub fn log(label: impl Into<String>) -> Self {
-        Self {
-            label: label.into(),
-            scale: Scale::Log,
-        }
+        Self { label: label.into(), scale: Scale::Log }
     }
 }
 

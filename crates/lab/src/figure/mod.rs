@@ -46,7 +46,7 @@ use drawing::Scene;
 /// assert!(svg.contains("Cumulative regret"));
 /// # Ok::<(), cahoots_lab::figure::FigureError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
     /// The line above the plot; empty for none.
     pub title: String,

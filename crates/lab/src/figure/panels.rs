@@ -7,7 +7,7 @@ use super::{Figure, FigureError, layout, save};
 ///
 /// A label has the same colour, marker and dashes in every panel. Panels that mostly show the
 /// same series share one legend below the grid; otherwise each has its own.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panels {
     /// The line above the grid; empty for none.
     pub title: String,

@@ -35,10 +35,7 @@ impl Prepared {
     fn put(self) -> Result<(), FigureError> {
         match self.file.persist(&self.path) {
             Ok(_) => Ok(()),
-            Err(failed) => Err(FigureError::Write {
-                path: self.path,
-                source: failed.error,
-            }),
+            Err(failed) => Err(FigureError::Write { path: self.path, source: failed.error }),
         }
     }
 }

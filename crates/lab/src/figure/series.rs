@@ -10,40 +10,22 @@ pub struct Series {
 impl Series {
     /// A line, with a shaded band where its points have a range in y.
     pub fn line(label: impl Into<String>, points: Vec<Point>) -> Self {
-        Self {
-            label: label.into(),
-            mark: Mark::Line { points },
-        }
+        Self { label: label.into(), mark: Mark::Line { points } }
     }
 
     /// Single dots, with error bars where they have a range.
     pub fn dots(label: impl Into<String>, points: Vec<Point>) -> Self {
-        Self {
-            label: label.into(),
-            mark: Mark::Dots {
-                points,
-                connect: false,
-            },
-        }
+        Self { label: label.into(), mark: Mark::Dots { points, connect: false } }
     }
 
     /// Dots joined in the given order, as for one method at several settings.
     pub fn connected_dots(label: impl Into<String>, points: Vec<Point>) -> Self {
-        Self {
-            label: label.into(),
-            mark: Mark::Dots {
-                points,
-                connect: true,
-            },
-        }
+        Self { label: label.into(), mark: Mark::Dots { points, connect: true } }
     }
 
     /// A reference line at one height.
     pub fn horizontal(label: impl Into<String>, y: f64) -> Self {
-        Self {
-            label: label.into(),
-            mark: Mark::Horizontal { y },
-        }
+        Self { label: label.into(), mark: Mark::Horizontal { y } }
     }
 }
 
@@ -91,11 +73,7 @@ pub struct Point {
 impl Point {
     /// A bare point.
     pub fn new(x: f64, y: f64) -> Self {
-        Self {
-            x,
-            y,
-            ..Self::default()
-        }
+        Self { x, y, ..Self::default() }
     }
 
     /// Adds a range in y.

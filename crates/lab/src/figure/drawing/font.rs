@@ -9,8 +9,9 @@ use ttf_parser::{Face, GlyphId};
 
 use super::Label;
 
-/// The font list written into SVG files.
-pub(super) const FAMILY: &str = "'Liberation Sans', Arial, Helvetica, sans-serif";
+/// The font list written into SVG files: fonts of the same widths, then one nearly so.
+pub(super) const FAMILY: &str =
+    "'Liberation Sans', Arial, Helvetica, Arimo, 'DejaVu Sans Condensed', sans-serif";
 
 static FACE: LazyLock<Face<'static>> = LazyLock::new(|| {
     let bytes = include_bytes!("../../../assets/LiberationSans-Regular.ttf");
@@ -72,7 +73,8 @@ mod tests {
 
     #[test]
     fn the_font_knows_the_letters_of_the_field() {
-        for character in "aZ09 .,:;()[]{}=+×·−–—…±≤≥≈∞√αβγδεηθκλμρστφχψωΔΣΩ²³°→ℓ".chars() {
+        for character in "aZ09 .,:;()[]{}=+×·−–—…±≤≥≈∞√αβγδεηθκλμρστφχψωΔΣΩ²³°→ℓ".chars()
+        {
             assert!(face().glyph_index(character).is_some(), "{character}");
         }
     }

@@ -8,7 +8,7 @@ mod svg;
 mod wrap;
 
 pub(super) use font::{label_width, width};
-pub(super) use palette::{Colour, Dash, Marker, Pen};
+pub(super) use palette::{Colour, Pen};
 pub(super) use png::png;
 pub(super) use scene::{Anchor, Label, Outline, Rect, Scene, Shape, Spot, Step, Stroke, Text};
 pub(super) use svg::svg;

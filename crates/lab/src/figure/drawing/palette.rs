@@ -43,24 +43,12 @@ const MARKERS: [Marker; 9] = [
     Marker::new(Form::Diamond, false),
 ];
 
-
-
 /// Lengths of ink and gap of a dashed line.
 pub(in crate::figure) type Dash = &'static [f64];
 
-const DASHES: [Dash; 4] = [
-    &[],
-    &[7.0, 3.0],
-    &[9.0, 2.5, 2.0, 2.5],
-    &[2.5, 2.0],
-];
+const DASHES: [Dash; 4] = [&[], &[7.0, 3.0], &[9.0, 2.5, 2.0, 2.5], &[2.5, 2.0]];
 
-const REFERENCE_DASHES: [Dash; 4] = [
-    &[5.0, 4.0],
-    &[1.5, 3.0],
-    &[10.0, 3.0, 1.5, 3.0],
-    &[14.0, 4.0],
-];
+const REFERENCE_DASHES: [Dash; 4] = [&[5.0, 4.0], &[1.5, 3.0], &[10.0, 3.0, 1.5, 3.0], &[14.0, 4.0]];
 
 /// How one series looks: told apart by colour, and by marker and dashes when printed in grey.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,11 +80,7 @@ impl Pen {
     }
 
     pub fn stroke(&self, width: f64) -> Stroke {
-        Stroke {
-            colour: self.colour,
-            width,
-            dash: self.dash,
-        }
+        Stroke { colour: self.colour, width, dash: self.dash }
     }
 }
 

@@ -1,6 +1,4 @@
-use tiny_skia::{
-    Color, FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, StrokeDash, Transform,
-};
+use tiny_skia::{Color, FillRule, LineJoin, Paint, Path, PathBuilder, Pixmap, StrokeDash, Transform};
 use ttf_parser::{GlyphId, OutlineBuilder};
 
 use super::scene::Item;
@@ -15,9 +13,7 @@ pub(in crate::figure) fn png(scene: &Scene) -> Result<Vec<u8>, FigureError> {
     let width = (scene.width as f32 * SCALE).ceil() as u32;
     let height = (scene.height as f32 * SCALE).ceil() as u32;
     let Some(pixels) = Pixmap::new(width, height) else {
-        return Err(FigureError::Encode(format!(
-            "no room for {width} x {height} pixels"
-        )));
+        return Err(FigureError::Encode(format!("no room for {width} x {height} pixels")));
     };
     let mut canvas = Canvas { pixels };
     canvas.pixels.fill(Color::WHITE);
@@ -28,10 +24,7 @@ pub(in crate::figure) fn png(scene: &Scene) -> Result<Vec<u8>, FigureError> {
             Item::Text(text) => canvas.text(text),
         }
     }
-    canvas
-        .pixels
-        .encode_png()
-        .map_err(|error| FigureError::Encode(error.to_string()))
+    canvas.pixels.encode_png().map_err(|error| FigureError::Encode(error.to_string()))
 }
 
 struct Canvas {
@@ -60,10 +53,7 @@ impl Canvas {
             Anchor::End => font::label_width(&text.label, text.size),
         };
         let mut glyphs = Glyphs::default();
-        let Label {
-            text: plain,
-            superscript,
-        } = &text.label;
+        let Label { text: plain, superscript } = &text.label;
         let (x, y) = (text.at.x - back, text.at.y);
         glyphs.write(plain, x, y, text.size);
         let x = x + font::width(plain, text.size);
@@ -86,8 +76,7 @@ impl Canvas {
 
     fn fill(&mut self, path: &Path, colour: Colour, opacity: f64, transform: Transform) {
         let paint = paint(colour, opacity);
-        self.pixels
-            .fill_path(path, &paint, FillRule::Winding, transform, None);
+        self.pixels.fill_path(path, &paint, FillRule::Winding, transform, None);
     }
 
     fn stroke(&mut self, path: &Path, stroke: &Stroke, transform: Transform) {
@@ -99,16 +88,12 @@ impl Canvas {
             ..tiny_skia::Stroke::default()
         };
         let paint = paint(stroke.colour, 1.0);
-        self.pixels
-            .stroke_path(path, &paint, &pen, transform, None);
+        self.pixels.stroke_path(path, &paint, &pen, transform, None);
     }
 }
 
 fn paint(Colour(red, green, blue): Colour, opacity: f64) -> Paint<'static> {
-    let mut paint = Paint {
-        anti_alias: true,
-        ..Paint::default()
-    };
+    let mut paint = Paint { anti_alias: true, ..Paint::default() };
     let alpha = (opacity.clamp(0.0, 1.0) * 255.0).round() as u8;
     paint.set_color_rgba8(red, green, blue, alpha);
     paint

@@ -20,12 +20,7 @@ pub(in crate::figure) enum Item {
 
 impl Scene {
     pub fn new(width: f64, height: f64, title: &str) -> Self {
-        Self {
-            width,
-            height,
-            title: title.to_owned(),
-            items: Vec::new(),
-        }
+        Self { width, height, title: title.to_owned(), items: Vec::new() }
     }
 
     /// Puts everything that `draw` adds into a group named `class`.
@@ -78,12 +73,7 @@ pub(in crate::figure) struct Rect {
 
 impl Rect {
     pub fn new(left: f64, top: f64, width: f64, height: f64) -> Self {
-        Self {
-            left,
-            top,
-            width,
-            height,
-        }
+        Self { left, top, width, height }
     }
 
     pub fn right(&self) -> f64 {
@@ -100,12 +90,7 @@ impl Rect {
 
     /// The rectangle with `by` more room on each side.
     pub fn grown(&self, by: f64) -> Self {
-        Self::new(
-            self.left - by,
-            self.top - by,
-            self.width + 2.0 * by,
-            self.height + 2.0 * by,
-        )
+        Self::new(self.left - by, self.top - by, self.width + 2.0 * by, self.height + 2.0 * by)
     }
 
     pub fn meets(&self, other: &Self) -> bool {
@@ -181,11 +166,7 @@ pub(in crate::figure) struct Stroke {
 
 impl Stroke {
     pub fn solid(colour: Colour, width: f64) -> Self {
-        Self {
-            colour,
-            width,
-            dash: &[],
-        }
+        Self { colour, width, dash: &[] }
     }
 }
 
@@ -246,10 +227,7 @@ impl Label {
 
 impl From<String> for Label {
     fn from(text: String) -> Self {
-        Self {
-            text,
-            superscript: String::new(),
-        }
+        Self { text, superscript: String::new() }
     }
 }
 

@@ -16,9 +16,7 @@ pub(in crate::figure) fn svg(scene: &Scene) -> String {
     if !title.is_empty() {
         out.line(&format!("<title>{title}</title>"));
     }
-    out.line(&format!(
-        r##"<rect width="{width}" height="{height}" fill="#ffffff"/>"##
-    ));
+    out.line(&format!(r##"<rect width="{width}" height="{height}" fill="#ffffff"/>"##));
     for item in &scene.items {
         match item {
             Item::Open(class) => {
@@ -139,10 +137,7 @@ fn text_element(text: &Text) -> String {
         let size = number(text.size * Label::SHRINK);
         let raise = number(-text.size * Label::RAISE);
         let raised = escape(&text.label.superscript);
-        let _ = write!(
-            out,
-            r#"<tspan dy="{raise}" font-size="{size}">{raised}</tspan>"#
-        );
+        let _ = write!(out, r#"<tspan dy="{raise}" font-size="{size}">{raised}</tspan>"#);
     }
     out.push_str("</text>");
     out

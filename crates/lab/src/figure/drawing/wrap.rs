@@ -50,7 +50,7 @@ pub(in crate::figure) fn elide(text: &str, size: f64, room: f64) -> String {
         let tail = kept * 2 / 5;
         let head: String = characters[..kept - tail].iter().collect();
         let tail: String = characters[characters.len() - tail..].iter().collect();
-        format!("{}…{}", head.trim_end(), tail.trim_start())
+        format!("{}…{}", whole_words_before(&head), whole_words_after(&tail))
     };
     let (mut low, mut high) = (0, characters.len() - 1);
     while low < high {
@@ -64,17 +64,41 @@ pub(in crate::figure) fn elide(text: &str, size: f64, room: f64) -> String {
     shortened(low)
 }
 
-/// How many bytes of `word` fit into `room`, at least one character.
+/// Without a cut-off last word, unless that would lose much.
+fn whole_words_before(head: &str) -> &str {
+    match head.trim_end().rfind(' ') {
+        Some(end) if end >= head.len() / 2 => &head[..=end],
+        _ => head.trim_end(),
+    }
+}
+
+/// Without a cut-off first word, unless that would lose much.
+fn whole_words_after(tail: &str) -> &str {
+    match tail.find(' ') {
+        Some(start) if start <= tail.len() / 2 => &tail[start..],
+        _ => tail,
+    }
+}
+
+/// How many bytes of `word` fit into `room`, at least one character; preferably up to a hyphen
+/// or the like.
 fn fitting(word: &str, size: f64, room: f64) -> usize {
-    let ends = word.char_indices().map(|(at, c)| at + c.len_utf8());
-    let mut best = word.chars().next().map_or(0, char::len_utf8);
-    for end in ends {
+    let mut most = word.chars().next().map_or(0, char::len_utf8);
+    let mut natural = 0;
+    for (start, character) in word.char_indices() {
+        let end = start + character.len_utf8();
         if width(&word[..end], size) > room {
             break;
         }
-        best = best.max(end);
+        most = most.max(end);
+        if "-_/,;:=|".contains(character) {
+            natural = end;
+        }
     }
-    best
+    match natural >= most / 2 && natural > 0 {
+        true => natural,
+        false => most,
+    }
 }
 
 #[cfg(test)]
