@@ -1,1 +1,12 @@
-//! The algorithms.
+//! The algorithms, one folder each, and the registry that names them.
+//!
+//! A folder holds a README (citation, equations and where they are, deviations),
+//! `params`, `client`, `server` and tests named after what the paper says. A new
+//! algorithm is one such folder and one line in [`registry`].
+
+pub mod async_linucb;
+pub mod linear;
+pub mod linucb_alone;
+pub mod registry;
+pub mod sync_linucb;
+pub mod ucb_alone;

@@ -22,7 +22,8 @@ pub struct Buffered {
     synced: Arc<View>,
     /// Own uploads that are not part of `synced`, oldest first, by number.
     in_flight: VecDeque<(u64, LinearStats)>,
-    pending: LinearStats,
+    /// Not uploaded yet; made with the first observation, so that idle clients cost nothing.
+    pending: Option<LinearStats>,
     /// Number of the last upload taken.
     uploads: u64,
     model: Model,
@@ -47,7 +48,7 @@ impl Buffered {
         Buffered {
             ridge,
             base_log_det: synced.factor(ridge).log_det(),
-            pending: synced.stats().emptied(),
+            pending: None,
             in_flight: VecDeque::new(),
             uploads: 0,
             model: Model::Shared(synced.clone()),
@@ -83,7 +84,7 @@ impl Buffered {
             return;
         }
         self.stale = false;
-        if self.in_flight.is_empty() && self.pending.is_empty() {
+        if self.in_flight.is_empty() && self.pending.is_none() {
             self.base_log_det = self.synced.factor(self.ridge).log_det();
             self.model = Model::Shared(self.synced.clone());
             return;
@@ -93,14 +94,14 @@ impl Buffered {
             Model::Own(factor, _) => factor,
             Model::Shared(_) => Box::new(Factor::ridge(total.dim(), self.ridge)),
         };
-        if self.pending.is_empty() {
-            rebuild(&mut factor, &total, self.ridge);
-            self.base_log_det = factor.log_det();
-        } else {
+        if let Some(pending) = &self.pending {
             self.base_log_det = cahoots_kernel::log_det(total.gram.packed(), total.dim(), self.ridge)
                 .expect("a sum of outer products and a ridge is positive definite");
-            total.merge(&self.pending);
+            total.merge(pending);
             rebuild(&mut factor, &total, self.ridge);
+        } else {
+            rebuild(&mut factor, &total, self.ridge);
+            self.base_log_det = factor.log_det();
         }
         self.model = Model::Own(factor, total.count);
     }
@@ -108,7 +109,8 @@ impl Buffered {
     /// Learns from one observation: a rank-one update of an up-to-date model.
     pub fn observe(&mut self, x: &[f64], reward: f64) {
         self.refresh();
-        self.pending.observe(x, reward);
+        let synced = &self.synced;
+        self.pending.get_or_insert_with(|| synced.stats().emptied()).observe(x, reward);
         if let Model::Shared(view) = &self.model {
             self.model = Model::Own(Box::new(view.factor(self.ridge).clone()), view.stats().count);
         }
@@ -123,9 +125,9 @@ impl Buffered {
         self.model().log_det() - self.base_log_det
     }
 
-    /// Observations that are not uploaded yet.
-    pub fn pending(&self) -> &LinearStats {
-        &self.pending
+    /// Number of observations that are not uploaded yet.
+    pub fn pending_count(&self) -> u64 {
+        self.pending.as_ref().map_or(0, |pending| pending.count)
     }
 
     /// Number of the last upload taken.
@@ -142,13 +144,15 @@ impl Buffered {
     /// until a download shows that it has been merged.
     pub fn take_upload(&mut self) -> (u64, LinearStats) {
         self.refresh();
-        let empty = self.pending.emptied();
-        let upload = std::mem::replace(&mut self.pending, empty);
         self.uploads += 1;
         self.base_log_det = self.model().log_det();
-        if !upload.is_empty() {
-            self.in_flight.push_back((self.uploads, upload.clone()));
-        }
+        let upload = match self.pending.take() {
+            Some(upload) => {
+                self.in_flight.push_back((self.uploads, upload.clone()));
+                upload
+            }
+            None => self.synced.stats().emptied(),
+        };
         (self.uploads, upload)
     }
 
@@ -158,7 +162,8 @@ impl Buffered {
         if merged > self.uploads {
             return Err(Misbehaviour::Gap { expected: self.uploads, got: merged });
         }
-        view.stats().check(self.pending.dim(), !self.pending.contexts.is_empty())?;
+        let present = self.synced.stats();
+        view.stats().check(present.dim(), !present.contexts.is_empty())?;
         if view.version() < self.synced.version() {
             return Ok(());
         }
@@ -187,7 +192,9 @@ impl Buffered {
     /// All this client knows, added up in fixed order.
     pub fn total(&self) -> LinearStats {
         let mut total = self.base_stats();
-        total.merge(&self.pending);
+        if let Some(pending) = &self.pending {
+            total.merge(pending);
+        }
         total
     }
 
@@ -204,4 +211,108 @@ fn rebuild(factor: &mut Factor, stats: &LinearStats, ridge: f64) {
     factor
         .rebuild(stats.gram.packed(), &stats.moment, ridge)
         .expect("a sum of outer products and a ridge is positive definite");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Keys, NodeId, Stream};
+
+    const RIDGE: f64 = 0.3;
+
+    fn nothing() -> Arc<View> {
+        View::new(0, LinearStats::empty(4))
+    }
+
+    fn context(rng: &mut Stream) -> Vec<f64> {
+        (0..4).map(|_| rng.normal()).collect()
+    }
+
+    /// A coordinator in miniature: merges in order, sends views late, repeated or never.
+    struct Miniature {
+        merged: LinearStats,
+        version: u64,
+        last: u64,
+        queue: VecDeque<(u64, LinearStats)>,
+    }
+
+    /// Whatever the schedule, what a client knows is the last view plus its own
+    /// uploads that are not in it plus what is pending: every observation once.
+    #[test]
+    fn local_is_view_plus_own_unmerged_under_random_schedules() {
+        for seed in 0..60 {
+            let mut rng = Keys::from_seed(seed).policy(NodeId(0), 0);
+            let mut client = Buffered::new(RIDGE, nothing());
+            let mut server = Miniature { merged: LinearStats::empty(4), version: 0, last: 0, queue: VecDeque::new() };
+            let (mut own, mut others_seen, mut others) = (0u64, 0u64, 0u64);
+            for _ in 0..200 {
+                match rng.below(6) {
+                    0..=2 => {
+                        client.observe(&context(&mut rng), rng.normal());
+                        own += 1;
+                    }
+                    3 => server.queue.push_back(client.take_upload()),
+                    4 => {
+                        // Another client's data, then some of our uploads in order.
+                        server.merged.observe(&context(&mut rng), 1.0);
+                        others += 1;
+                        if let Some((number, stats)) = server.queue.pop_front() {
+                            server.merged.merge(&stats);
+                            server.last = number;
+                            client.merged_up_to(number).unwrap();
+                        }
+                        server.version += 1;
+                    }
+                    _ => {
+                        let view = View::new(server.version, server.merged.clone());
+                        client.download(view.clone(), server.last).unwrap();
+                        client.download(view, server.last).unwrap();
+                        others_seen = others;
+                    }
+                }
+                assert_eq!(client.total().count, own + others_seen, "seed {seed}");
+                client.refresh();
+                let total = client.total();
+                let exact = Factor::of(total.gram.packed(), &total.moment, RIDGE).unwrap();
+                let close = (client.model().log_det() - exact.log_det()).abs();
+                assert!(close < 1e-9 && client.model_count() == total.count, "seed {seed}: {close}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_gain_counts_from_the_last_upload() {
+        let mut client = Buffered::new(RIDGE, nothing());
+        client.observe(&[1.0, 0.0, 0.0, 0.0], 1.0);
+        // ln(1 + 1 / ridge)
+        assert!((client.pending_gain() - libm::log1p(1.0 / RIDGE)).abs() < 1e-12);
+        client.take_upload();
+        assert_eq!(client.pending_gain(), 0.0);
+    }
+
+    #[test]
+    fn a_download_costs_nothing_until_the_model_is_used() {
+        let mut client = Buffered::new(RIDGE, nothing());
+        let before = client.model().clone();
+        let mut stats = LinearStats::empty(4);
+        stats.observe(&[1.0, 2.0, 0.0, 0.0], 1.0);
+        client.download(View::new(1, stats), 0).unwrap();
+        assert_eq!(client.model(), &before);
+        client.refresh();
+        assert_ne!(client.model(), &before);
+    }
+
+    #[test]
+    fn impossible_downloads_change_nothing() {
+        let mut client = Buffered::new(RIDGE, nothing());
+        client.observe(&[1.0, 0.0, 0.0, 0.0], 1.0);
+        let before = client.clone();
+        assert!(client.download(nothing(), 1).is_err(), "confirms an upload that was never made");
+        assert!(client.download(View::new(1, LinearStats::empty(3)), 0).is_err());
+        let mut indefinite = LinearStats::empty(4);
+        indefinite.gram.add_diagonal(-1.0);
+        assert!(client.download(View::new(1, indefinite), 0).is_err());
+        assert!(client.merged_up_to(2).is_err());
+        assert_eq!(client, before);
+    }
 }

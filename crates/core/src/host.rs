@@ -105,12 +105,14 @@ pub struct Host<M: Machine> {
     positions: Positions,
     wake: Option<Tick>,
     links: BTreeMap<NodeId, Link>,
+    /// Messages sent on all links.
+    sent: u64,
 }
 
 impl<M: Machine> Host<M> {
     /// A new machine; its first event must be [`Event::Start`].
     pub fn new(me: NodeId, machine: M) -> Self {
-        Host { me, machine, positions: Positions::default(), wake: None, links: BTreeMap::new() }
+        Host { me, machine, positions: Positions::default(), wake: None, links: BTreeMap::new(), sent: 0 }
     }
 
     /// Applies an event. A gap in a link's numbers changes nothing and is an
@@ -154,7 +156,8 @@ impl<M: Machine> Host<M> {
         }
         for (to, message) in effects.outbox {
             let payload = message.to_wire().encode_to_vec();
-            let sequence = self.links.entry(to).or_default().send(payload.clone());
+            let sequence = self.links.entry(to).or_default().send(self.sent, payload.clone());
+            self.sent += 1;
             out.push(Outgoing { to, sequence, payload });
         }
     }
@@ -167,6 +170,26 @@ impl<M: Machine> Host<M> {
     /// When the machine wants to be woken.
     pub fn wake(&self) -> Option<Tick> {
         self.wake
+    }
+
+    /// Every message that is not confirmed, in the order of sending: what a
+    /// recovered node sends first.
+    pub fn unconfirmed(&self) -> Vec<Outgoing> {
+        let mut waiting: Vec<_> = self
+            .links
+            .iter()
+            .flat_map(|(&to, link)| link.unconfirmed_after(0).map(move |message| (message.order, to, message)))
+            .collect();
+        waiting.sort_unstable_by_key(|(order, ..)| *order);
+        waiting
+            .into_iter()
+            .map(|(_, to, message)| Outgoing { to, sequence: message.sequence, payload: message.payload.clone() })
+            .collect()
+    }
+
+    /// Stream positions.
+    pub fn positions(&self) -> Positions {
+        self.positions
     }
 
     /// The link to a peer.

@@ -13,7 +13,19 @@ use crate::error::Misbehaviour;
 pub struct Link {
     sent: u64,
     received: u64,
-    unconfirmed: VecDeque<(u64, Vec<u8>)>,
+    unconfirmed: VecDeque<Waiting>,
+}
+
+/// A message that its receiver has not confirmed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Its number on this link.
+    pub sequence: u64,
+    /// Its place among all messages of its sender, so that all links together
+    /// can be sent again in the original order.
+    pub order: u64,
+    /// The encoded payload.
+    pub payload: Vec<u8>,
 }
 
 /// Is this message new?
@@ -27,9 +39,9 @@ pub enum Arrival {
 
 impl Link {
     /// Gives an outgoing payload its number, and keeps it until it is confirmed.
-    pub fn send(&mut self, payload: Vec<u8>) -> u64 {
+    pub fn send(&mut self, order: u64, payload: Vec<u8>) -> u64 {
         self.sent += 1;
-        self.unconfirmed.push_back((self.sent, payload));
+        self.unconfirmed.push_back(Waiting { sequence: self.sent, order, payload });
         self.sent
     }
 
@@ -54,7 +66,7 @@ impl Link {
 
     /// The peer has everything up to `sequence` on disk.
     pub fn confirmed(&mut self, sequence: u64) {
-        while self.unconfirmed.front().is_some_and(|(n, _)| *n <= sequence) {
+        while self.unconfirmed.front().is_some_and(|message| message.sequence <= sequence) {
             self.unconfirmed.pop_front();
         }
     }
@@ -70,8 +82,8 @@ impl Link {
     }
 
     /// What must be sent again after a reconnect to a peer that has all up to `received`.
-    pub fn unconfirmed_after(&self, received: u64) -> impl Iterator<Item = (u64, &[u8])> {
-        self.unconfirmed.iter().filter(move |(n, _)| *n > received).map(|(n, p)| (*n, p.as_slice()))
+    pub fn unconfirmed_after(&self, received: u64) -> impl Iterator<Item = &Waiting> {
+        self.unconfirmed.iter().filter(move |message| message.sequence > received)
     }
 
     /// Messages that wait for their confirmation.
@@ -97,10 +109,10 @@ mod tests {
     fn what_is_not_confirmed_is_sent_again() {
         let mut link = Link::default();
         for byte in 1..=3 {
-            link.send(vec![byte]);
+            link.send(u64::from(byte), vec![byte]);
         }
         link.confirmed(1);
-        let again: Vec<u64> = link.unconfirmed_after(2).map(|(n, _)| n).collect();
+        let again: Vec<u64> = link.unconfirmed_after(2).map(|m| m.sequence).collect();
         assert_eq!((link.unconfirmed(), again), (2, vec![3]));
     }
 }

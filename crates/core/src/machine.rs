@@ -10,7 +10,7 @@ use crate::arms::ArmSet;
 use crate::context::Cx;
 use crate::error::{Misbehaviour, ParamError};
 use crate::ids::{ArmIndex, NodeId, UserId};
-use crate::message::Message;
+use crate::message::{Kind, Message};
 use crate::rng::Stream;
 use crate::setting::{Seat, Seating, Setting};
 
@@ -94,6 +94,12 @@ pub trait Algorithm: Sized + 'static {
     /// Checks parameters against the setting.
     fn check(params: Self::Params, setting: &Setting) -> Result<Self::Valid, ParamError>;
 
+    /// Communication in the unit of the algorithm's own paper; transfers of
+    /// statistics unless it counts otherwise.
+    fn cost(_valid: &Self::Valid, traffic: &Traffic) -> f64 {
+        traffic.transfers() as f64
+    }
+
     /// Who sits where.
     fn seats(_valid: &Self::Valid, _setting: &Setting) -> Seating {
         Seating::PerUser
@@ -104,6 +110,51 @@ pub trait Algorithm: Sized + 'static {
 
     /// The server.
     fn server(valid: &Self::Valid, seat: &Seat) -> Self::Server;
+}
+
+/// Messages of one run, added up: what cost functions look at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Traffic {
+    /// Statistics from clients to the server.
+    pub uploads: u64,
+    /// Statistics from the server to clients.
+    pub downloads: u64,
+    /// Statistics between clients.
+    pub peer_messages: u64,
+    /// Signals; never charged.
+    pub control_messages: u64,
+    /// Numbers in charged messages.
+    pub scalars: u64,
+    /// Encoded bytes of charged messages.
+    pub bytes: u64,
+    /// Encoded bytes of signals.
+    pub control_bytes: u64,
+    /// Synchronous rounds.
+    pub rounds: u64,
+}
+
+impl Traffic {
+    /// Charged messages of any kind.
+    pub fn transfers(&self) -> u64 {
+        self.uploads + self.downloads + self.peer_messages
+    }
+
+    /// Adds one message.
+    pub fn count(&mut self, message: &impl Message) {
+        let bytes = message.wire_len() as u64;
+        match message.kind() {
+            Kind::Upload => self.uploads += 1,
+            Kind::Download => self.downloads += 1,
+            Kind::Peer => self.peer_messages += 1,
+            Kind::Control => {
+                self.control_messages += 1;
+                self.control_bytes += bytes;
+                return;
+            }
+        }
+        self.scalars += message.scalars();
+        self.bytes += bytes;
+    }
 }
 
 /// The server of an algorithm that has none.

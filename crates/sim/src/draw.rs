@@ -1,9 +1,16 @@
 //! A fast generator for worlds, keyed by what is drawn, so that all algorithms
 //! of an experiment meet the same contexts and the same noise. Machines never
 //! use it: their streams are in `cahoots_core::rng`.
+//!
+//! All laws are built on `libm`, so that every host draws the same bits.
+//! `rand_distr` follows `num-traits`, which switches to the host's mathematics
+//! as soon as any crate of a build asks for it.
+
+mod ziggurat;
 
 use rand_core::{Infallible, TryRng};
-use rand_distr::{Distribution, StandardNormal};
+
+use ziggurat::Ziggurat;
 
 /// xoshiro256++, seeded by hashing a key.
 #[derive(Clone, Debug)]
@@ -45,6 +52,7 @@ impl Draw {
     }
 
     /// 64 random bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -59,24 +67,107 @@ impl Draw {
     }
 
     /// Uniform in [0, 1).
+    #[inline]
     pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in 0..n, by multiplication with rejection (Lemire).
+    /// Uniform in 0..n, by multiplication with rejection (Lemire 2019).
+    #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
-        let threshold = n.wrapping_neg() % n;
-        loop {
-            let wide = u128::from(self.bits()) * u128::from(n);
-            if wide as u64 >= threshold {
-                return (wide >> 64) as u64;
+        let mut wide = u128::from(self.bits()) * u128::from(n);
+        // The division is needed only where a rejection is possible at all.
+        if (wide as u64) < n {
+            let threshold = n.wrapping_neg() % n;
+            while (wide as u64) < threshold {
+                wide = u128::from(self.bits()) * u128::from(n);
             }
+        }
+        (wide >> 64) as u64
+    }
+
+    /// Puts a slice in random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i as u64 + 1) as usize);
         }
     }
 
     /// Standard normal.
+    #[inline]
     pub fn normal(&mut self) -> f64 {
-        StandardNormal.sample(self)
+        Ziggurat::shared().normal(self)
+    }
+
+    /// Fills a slice with standard normals: the same as one [`Draw::normal`] after the other.
+    pub fn normals(&mut self, out: &mut [f64]) {
+        let ziggurat = Ziggurat::shared();
+        for slot in out {
+            *slot = ziggurat.normal(self);
+        }
+    }
+
+    /// Exponential with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -libm::log(1.0 - self.uniform())
+    }
+
+    /// Natural logarithm of a Gamma(shape, 1) draw: small shapes have draws that no `f64` holds.
+    pub fn ln_gamma(&mut self, shape: f64) -> f64 {
+        if shape < 1.0 {
+            // Gamma(a) = Gamma(a + 1) U^(1/a).
+            return self.ln_gamma(shape + 1.0) - self.exponential() / shape;
+        }
+        libm::log(self.gamma(shape))
+    }
+
+    /// Gamma(shape, 1) for a shape of at least 1 (Marsaglia and Tsang 2000).
+    fn gamma(&mut self, shape: f64) -> f64 {
+        let d = shape - 1.0 / 3.0;
+        let c = 1.0 / (9.0 * d).sqrt();
+        loop {
+            let x = self.normal();
+            let root = 1.0 + c * x;
+            if root <= 0.0 {
+                continue;
+            }
+            let v = root * root * root;
+            let u = 1.0 - self.uniform();
+            let squeeze = u < 1.0 - 0.0331 * (x * x) * (x * x);
+            if squeeze || libm::log(u) < 0.5 * x * x + d * (1.0 - v + libm::log(v)) {
+                return d * v;
+            }
+        }
+    }
+
+    /// Successes in `trials` trials of probability `chance`, in O(log trials).
+    ///
+    /// The middle order statistic of the trials' uniforms is a Beta draw, and says
+    /// which half remains to be counted (Devroye 1986, X.4.3). Exact for any
+    /// number of trials; chances of 0 and 1 draw nothing.
+    pub fn binomial(&mut self, trials: u64, chance: f64) -> u64 {
+        let (mut left, mut chance, mut successes) = (trials, chance, 0);
+        while left > 16 {
+            if chance <= 0.0 {
+                return successes;
+            }
+            if chance >= 1.0 {
+                return successes + left;
+            }
+            let middle = left / 2 + 1;
+            let low = self.gamma(middle as f64);
+            let high = self.gamma((left + 1 - middle) as f64);
+            let split = low / (low + high);
+            if split <= chance {
+                successes += middle;
+                left -= middle;
+                chance = (chance - split) / (1.0 - split);
+            } else {
+                left = middle - 1;
+                chance /= split;
+            }
+        }
+        successes + (0..left).filter(|_| self.uniform() < chance).count() as u64
     }
 }
 

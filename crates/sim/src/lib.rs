@@ -1,5 +1,12 @@
 //! A federation in memory: worlds with an oracle, arrivals, a network with
 //! faults, and the driver that runs machines to their last bit of determinism.
 
+pub mod arrivals;
 pub mod draw;
+pub mod environment;
 pub mod world;
+pub mod driver;
+pub mod ledger;
+pub mod network;
+pub mod rewards;
+pub mod run;

@@ -1,0 +1,41 @@
+#![doc = include_str!("README.md")]
+
+mod client;
+mod params;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use client::Client;
+pub use params::{NewClient, Params, Valid};
+pub use server::Server;
+
+use cahoots_core::{Algorithm, ParamError, Seat, Setting};
+
+use crate::linear::LinearMsg;
+
+/// Event-triggered uploads and downloads, client by client.
+pub struct AsyncLinucb;
+
+impl Algorithm for AsyncLinucb {
+    const NAME: &'static str = "async-linucb";
+    const SUMMARY: &'static str =
+        "event-triggered asynchronous uploads and downloads (Li and Wang 2022, Algorithms 1 and 2)";
+    type Params = Params;
+    type Valid = Valid;
+    type Msg = LinearMsg;
+    type Client = Client;
+    type Server = Server;
+
+    fn check(params: Params, setting: &Setting) -> Result<Valid, ParamError> {
+        params.check(setting)
+    }
+
+    fn client(valid: &Valid, seat: &Seat) -> Client {
+        Client::new(valid, seat)
+    }
+
+    fn server(valid: &Valid, _seat: &Seat) -> Server {
+        Server::new(valid)
+    }
+}

@@ -1,0 +1,175 @@
+//! Messages of the algorithms that exchange linear statistics.
+
+use std::sync::Arc;
+
+use cahoots_core::message::{Message, control, control_len};
+use cahoots_core::{Kind, LinearStats, Misbehaviour, Private, View, wire};
+
+/// Statistics up, views down, signals both ways.
+#[derive(Clone, Debug)]
+pub enum LinearMsg {
+    /// A client's new observations; `number` counts its uploads from 1.
+    Upload {
+        /// Counts this client's uploads.
+        number: u64,
+        /// What it has learned since the last one.
+        stats: Private<LinearStats>,
+    },
+    /// What the server has merged, among it the receiver's uploads up to `merged`.
+    Download {
+        /// The absolute view.
+        view: Arc<View>,
+        /// The receiver's last upload that is part of it.
+        merged: u64,
+    },
+    /// Something that carries no statistics.
+    Signal {
+        /// What is meant.
+        signal: Signal,
+        /// An upload's or a round's number.
+        number: u64,
+    },
+}
+
+/// What a signal means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Signal {
+    /// Server to client: your uploads up to `number` are merged.
+    Merged = 1,
+    /// Client to server: it is time to synchronise.
+    Request = 2,
+    /// Server to client: upload now, for round `number`.
+    Ask = 3,
+}
+
+impl LinearMsg {
+    /// A signal.
+    pub fn signal(signal: Signal, number: u64) -> Self {
+        LinearMsg::Signal { signal, number }
+    }
+
+    /// The refusal of a message that this machine never takes.
+    pub fn unexpected(&self) -> Misbehaviour {
+        Misbehaviour::Unexpected(match self {
+            LinearMsg::Upload { .. } => "an upload".into(),
+            LinearMsg::Download { .. } => "a download".into(),
+            LinearMsg::Signal { signal, .. } => format!("signal {signal:?}"),
+        })
+    }
+}
+
+impl Message for LinearMsg {
+    fn kind(&self) -> Kind {
+        match self {
+            LinearMsg::Upload { .. } => Kind::Upload,
+            LinearMsg::Download { .. } => Kind::Download,
+            LinearMsg::Signal { .. } => Kind::Control,
+        }
+    }
+
+    fn scalars(&self) -> u64 {
+        match self {
+            LinearMsg::Upload { stats, .. } => stats.get().scalars(),
+            LinearMsg::Download { view, .. } => view.stats().scalars(),
+            LinearMsg::Signal { .. } => 0,
+        }
+    }
+
+    fn to_wire(&self) -> wire::Payload {
+        match self {
+            LinearMsg::Upload { number, stats } => {
+                let stats = Some(stats.get().to_wire());
+                let upload = wire::LinearUpload { number: *number, phase: 0, stats };
+                wire::Payload { shape: Some(wire::payload::Shape::LinearUpload(upload)) }
+            }
+            LinearMsg::Download { view, merged } => view.to_wire(*merged),
+            LinearMsg::Signal { signal, number } => control(*signal as u32, *number, 0),
+        }
+    }
+
+    fn from_wire(payload: wire::Payload) -> Result<Self, Misbehaviour> {
+        use wire::payload::Shape;
+        match payload.shape {
+            Some(Shape::LinearUpload(upload)) => {
+                let stats = upload
+                    .stats
+                    .ok_or_else(|| Misbehaviour::Unreadable("an upload without statistics".into()))?;
+                let stats = Private::received(LinearStats::from_wire(stats)?);
+                Ok(LinearMsg::Upload { number: upload.number, stats })
+            }
+            Some(Shape::View(view)) => {
+                let (view, merged) = View::from_wire(view)?;
+                Ok(LinearMsg::Download { view, merged })
+            }
+            Some(Shape::Control(control)) => {
+                let signal = match control.signal {
+                    1 => Signal::Merged,
+                    2 => Signal::Request,
+                    3 => Signal::Ask,
+                    other => return Err(Misbehaviour::Unreadable(format!("unknown signal {other}"))),
+                };
+                Ok(LinearMsg::signal(signal, control.number))
+            }
+            _ => Err(Misbehaviour::Unreadable("a payload of another kind of algorithm".into())),
+        }
+    }
+
+    fn wire_len(&self) -> usize {
+        match self {
+            LinearMsg::Upload { number, stats } => wire::message_field(
+                wire::varint_field(*number) + wire::message_field(stats.get().wire_len()),
+            ),
+            LinearMsg::Download { view, merged } => view.wire_len(*merged),
+            LinearMsg::Signal { signal, number } => control_len(*signal as u32, *number, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message as _;
+
+    use super::*;
+
+    fn examples() -> Vec<LinearMsg> {
+        let mut stats = LinearStats::empty(2);
+        stats.observe(&[0.5, -1.0], 2.0);
+        vec![
+            LinearMsg::Upload { number: 300, stats: Private::received(stats.clone()) },
+            LinearMsg::Download { view: View::new(7, stats), merged: 3 },
+            LinearMsg::signal(Signal::Merged, 4),
+            LinearMsg::signal(Signal::Request, 0),
+            LinearMsg::signal(Signal::Ask, 9),
+        ]
+    }
+
+    #[test]
+    fn lengths_are_known_without_encoding_and_round_trips_are_exact() {
+        for message in examples() {
+            let bytes = message.to_wire().encode_to_vec();
+            assert_eq!(bytes.len(), message.wire_len(), "{message:?}");
+            let back = LinearMsg::from_wire(wire::Payload::decode(&bytes[..]).unwrap()).unwrap();
+            assert_eq!(back.to_wire().encode_to_vec(), bytes);
+        }
+    }
+
+    #[test]
+    fn the_bytes_on_the_wire_are_what_they_always_were() {
+        let bytes: Vec<String> = examples()
+            .iter()
+            .map(|m| m.to_wire().encode_to_vec().iter().map(|b| format!("{b:02x}")).collect())
+            .collect();
+        let golden = include_str!("../../testdata/linear_messages.hex");
+        assert_eq!(bytes, golden.lines().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn payloads_of_no_or_another_shape_are_refused() {
+        assert!(LinearMsg::from_wire(wire::Payload { shape: None }).is_err());
+        assert!(LinearMsg::from_wire(control(77, 0, 0)).is_err());
+        let hollow = wire::LinearUpload { number: 1, phase: 0, stats: None };
+        let payload = wire::Payload { shape: Some(wire::payload::Shape::LinearUpload(hollow)) };
+        assert!(LinearMsg::from_wire(payload).is_err());
+    }
+}

@@ -1,0 +1,103 @@
+//! Parameters that every linear algorithm has.
+
+use cahoots_core::policy::{Confidence, LinearPolicy, PolicyKind, Radius};
+use cahoots_core::{LinearStats, ParamError, Setting, View};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Whom to follow where a paper's text and its authors' code differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Fidelity {
+    /// The text.
+    #[default]
+    Paper,
+    /// The code behind the published curves.
+    Authors,
+}
+
+/// Keys that every linear algorithm takes.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LinearParams {
+    /// Regularisation lambda of the ridge estimate.
+    #[serde(default = "tenth")]
+    #[schemars(range(min = 0.0))]
+    pub ridge: f64,
+    /// Probability delta that the confidence ellipsoid may fail.
+    #[serde(default = "tenth")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub failure_prob: f64,
+    /// Sub-Gaussian scale sigma of the reward noise; the environment's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub reward_noise: Option<f64>,
+    /// Form of the confidence radius; `fidelity` decides when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radius: Option<Radius>,
+    /// How arms are selected.
+    #[serde(default)]
+    pub policy: PolicyKind,
+    /// LinTS: scale v of the draw N(estimate, v^2 V^-1); reward_noise when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub sampling_scale: Option<f64>,
+    /// LinPHE: pseudo-rewards per observation.
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.0))]
+    pub perturbation: f64,
+    /// Follow the paper's text or its authors' code where they differ.
+    #[serde(default)]
+    pub fidelity: Fidelity,
+}
+
+fn tenth() -> f64 {
+    0.1
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// Checked common parameters, with the view that all clients start from.
+#[derive(Clone, Debug)]
+pub struct LinearValid {
+    /// Regularisation.
+    pub ridge: f64,
+    /// Arm selection.
+    pub policy: LinearPolicy,
+    /// No data yet: shared by everyone until they learn something.
+    pub nothing: Arc<View>,
+}
+
+impl LinearParams {
+    /// Checks against a setting with features.
+    pub fn check(&self, setting: &Setting) -> Result<LinearValid, ParamError> {
+        if setting.dim == 0 {
+            return Err(ParamError::new(
+                "kind",
+                "needs arms with features; this environment has plain arms (try ucb-alone)",
+            ));
+        }
+        let ridge = ParamError::positive("ridge", self.ridge)?;
+        let noise = self.reward_noise.unwrap_or(setting.reward_noise);
+        let form = self.radius.unwrap_or(match self.fidelity {
+            Fidelity::Paper => Radius::LogDet,
+            Fidelity::Authors => Radius::Count,
+        });
+        let policy = LinearPolicy {
+            kind: self.policy,
+            confidence: Confidence::new(form, noise, self.failure_prob, ridge, setting.dim)?,
+            sampling_scale: ParamError::not_negative("sampling_scale", self.sampling_scale.unwrap_or(noise))?,
+            perturbation: ParamError::positive("perturbation", self.perturbation)?,
+        };
+        let stats = if policy.needs_contexts() {
+            LinearStats::empty_with_contexts(setting.dim)
+        } else {
+            LinearStats::empty(setting.dim)
+        };
+        let nothing = View::new(0, stats);
+        nothing.check(ridge).map_err(|e| ParamError::new("ridge", e.to_string()))?;
+        Ok(LinearValid { ridge, policy, nothing })
+    }
+}

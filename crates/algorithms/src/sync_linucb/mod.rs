@@ -1,0 +1,41 @@
+#![doc = include_str!("README.md")]
+
+mod client;
+mod params;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use client::Client;
+pub use params::{Params, Serve, Valid};
+pub use server::Server;
+
+use cahoots_core::{Algorithm, ParamError, Seat, Setting};
+
+use crate::linear::LinearMsg;
+
+/// All clients exchange everything when one of them has learned enough.
+pub struct SyncLinucb;
+
+impl Algorithm for SyncLinucb {
+    const NAME: &'static str = "sync-linucb";
+    const SUMMARY: &'static str =
+        "event-triggered synchronisation of all clients (Li and Wang 2022, Algorithm 4; DisLinUCB, Wang et al. 2019)";
+    type Params = Params;
+    type Valid = Valid;
+    type Msg = LinearMsg;
+    type Client = Client;
+    type Server = Server;
+
+    fn check(params: Params, setting: &Setting) -> Result<Valid, ParamError> {
+        params.check(setting)
+    }
+
+    fn client(valid: &Valid, seat: &Seat) -> Client {
+        Client::new(valid, seat)
+    }
+
+    fn server(valid: &Valid, _seat: &Seat) -> Server {
+        Server::new(valid)
+    }
+}

@@ -1,0 +1,158 @@
+//! The server of sync-linucb: rounds in which everyone uploads and everyone
+//! gets the sum.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use cahoots_core::{Cx, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, View};
+use serde::{Deserialize, Serialize};
+
+use super::params::Valid;
+use crate::linear::{LinearMsg, Signal};
+
+/// Gathers uploads, merges them in node order, sends the sum to all.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Server {
+    ridge: f64,
+    deadline: Option<u64>,
+    view: Arc<View>,
+    members: BTreeSet<NodeId>,
+    /// Last merged or gathered upload of each client.
+    uploads: Vec<u64>,
+    round: Option<Gather<LinearStats>>,
+    rounds: u64,
+}
+
+impl Server {
+    pub(super) fn new(valid: &Valid) -> Self {
+        Server {
+            ridge: valid.linear.ridge,
+            deadline: valid.deadline,
+            view: valid.linear.nothing.clone(),
+            members: (0..valid.everyone.unwrap_or(0)).map(NodeId).collect(),
+            uploads: Vec::new(),
+            round: None,
+            rounds: 0,
+        }
+    }
+
+    /// What has been merged.
+    pub fn view(&self) -> &Arc<View> {
+        &self.view
+    }
+
+    fn uploaded(&self, client: NodeId) -> u64 {
+        self.uploads.get(client.index()).copied().unwrap_or(0)
+    }
+
+    /// Algorithm 4, line 11: everyone is asked.
+    fn open(&mut self, cx: &mut Cx<'_, LinearMsg>) {
+        self.rounds += 1;
+        let deadline = self.deadline.map(|ticks| cx.now() + ticks);
+        if let Some(tick) = deadline {
+            cx.wake_at(tick);
+        }
+        self.round = Some(Gather::open(self.members.iter().copied(), deadline));
+        for &client in &self.members {
+            cx.send(client, LinearMsg::signal(Signal::Ask, self.rounds));
+        }
+    }
+
+    /// Lines 13 to 16, once all have answered or the deadline has come.
+    fn finish_if_complete(&mut self, cx: &mut Cx<'_, LinearMsg>) {
+        if !self.round.as_ref().is_some_and(|round| round.is_complete(cx.now())) {
+            return;
+        }
+        let round = self.round.take().expect("looked at above");
+        let late: Vec<NodeId> = round.waiting().collect();
+        let mut merged = self.view.stats().clone();
+        let parts = round.into_parts();
+        for stats in parts.values() {
+            merged.merge(stats);
+        }
+        self.view = View::new(self.view.version() + 1, merged);
+        cx.metric("rounds", 1.0);
+        for client in parts.into_keys().chain(late) {
+            let message = LinearMsg::Download { view: self.view.clone(), merged: self.uploaded(client) };
+            cx.send(client, message);
+        }
+    }
+
+    /// Takes an upload that was checked: into the round, or, too late for its
+    /// round, straight into the sum.
+    fn take(&mut self, from: NodeId, number: u64, stats: LinearStats) {
+        if self.uploads.len() <= from.index() {
+            self.uploads.resize(from.index() + 1, 0);
+        }
+        self.uploads[from.index()] = number;
+        let late = match &mut self.round {
+            Some(round) => round.offer(from, stats),
+            None => Err(stats),
+        };
+        if let Err(stats) = late {
+            let mut merged = self.view.stats().clone();
+            merged.merge(&stats);
+            self.view = View::new(self.view.version() + 1, merged);
+        }
+    }
+
+    fn check(&self, from: NodeId, number: u64, stats: &LinearStats) -> Result<(), Misbehaviour> {
+        if !self.members.contains(&from) {
+            return Err(Misbehaviour::Unexpected(format!("{from} has not joined")));
+        }
+        let expected = self.uploaded(from) + 1;
+        if number != expected {
+            return Err(Misbehaviour::Gap { expected, got: number });
+        }
+        let present = self.view.stats();
+        stats.check(present.dim(), !present.contexts.is_empty())?;
+        // Each upload is positive definite with the ridge, so every sum of them is.
+        cahoots_core::linalg::log_det(&stats.gram, self.ridge).map(|_| ())
+    }
+}
+
+impl Machine for Server {
+    type Msg = LinearMsg;
+
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: LinearMsg,
+        cx: &mut Cx<'_, LinearMsg>,
+    ) -> Result<(), Misbehaviour> {
+        match message {
+            LinearMsg::Signal { signal: Signal::Request, .. } => {
+                if self.round.is_none() {
+                    self.open(cx);
+                }
+                Ok(())
+            }
+            LinearMsg::Upload { number, stats } => {
+                self.check(from, number, stats.get())?;
+                self.take(from, number, stats.into_inner());
+                self.finish_if_complete(cx);
+                Ok(())
+            }
+            other => Err(other.unexpected()),
+        }
+    }
+
+    fn on_wake(&mut self, cx: &mut Cx<'_, LinearMsg>) {
+        self.finish_if_complete(cx);
+    }
+
+    fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, LinearMsg>) {
+        match change {
+            Membership::Joined(client) => {
+                self.members.insert(client);
+            }
+            Membership::Left(client) => {
+                self.members.remove(&client);
+                if let Some(round) = &mut self.round {
+                    round.excuse(client);
+                }
+                self.finish_if_complete(cx);
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Suites that every algorithm must pass, whatever it computes: the promises of
+//! the contract, checked in small federations.
+
+pub mod crash;
+pub mod probe;
+pub mod scenarios;
+pub mod suite;

@@ -1,0 +1,216 @@
+//! The suite: what must hold for every algorithm in every small world.
+
+use cahoots_core::{Algorithm, Cx, Effects, Keys, Machine, Message, Misbehaviour, NodeId, Positions, Setting, snapshot, wire};
+use cahoots_sim::driver::{Options, Simulation};
+use cahoots_sim::network::{Network, Offline};
+use cahoots_sim::rewards::Rewards;
+use cahoots_sim::run::{Scenario, prepare};
+use serde_json::Value;
+
+use crate::crash::Crashing;
+
+const SEED: u64 = 11;
+
+/// Runs every check.
+pub fn check_all<A: Algorithm>(params: &Value, scenario: &Scenario) {
+    restore_at_any_step_equals_never_stopped::<A>(params, scenario);
+    encoded_bytes_give_the_same_run_as_typed_messages::<A>(params, scenario);
+    duplicates_change_nothing::<A>(params, scenario);
+    late_and_lost_rewards_are_survived::<A>(params, scenario);
+    a_bad_network_loses_and_repeats_nothing::<A>(params, scenario);
+    any_thread_gives_the_same_result::<A>(params, scenario);
+    killed_at_every_step_equals_never_killed::<A>(params, scenario);
+    blocks_and_single_steps_meet_the_same_schedule::<A>(params, scenario);
+    an_error_changes_nothing::<A>(params, scenario);
+}
+
+/// A finished run.
+pub fn finished<A: Algorithm>(params: &Value, scenario: &Scenario, options: Options) -> Simulation<A> {
+    let mut simulation = prepare::<A>(params, scenario, SEED, options).expect("a scenario that fits");
+    simulation.run(&mut |_| true).expect("nobody stops it");
+    simulation
+}
+
+fn assert_same<A: Algorithm>(one: &Simulation<A>, other: &Simulation<A>, what: &str) {
+    assert_eq!(one.ledger().regret.to_bits(), other.ledger().regret.to_bits(), "{}: {what}: regret", A::NAME);
+    assert_eq!(one.ledger().traffic, other.ledger().traffic, "{}: {what}: traffic", A::NAME);
+    assert!(one.states() == other.states(), "{}: {what}: final states differ", A::NAME);
+}
+
+/// Saving and restoring after each step is the same as going on.
+pub fn restore_at_any_step_equals_never_stopped<A: Algorithm>(params: &Value, scenario: &Scenario) {
+    let plain = finished::<A>(params, scenario, Options::default());
+    let restored = finished::<A>(params, scenario, Options { restore: true, ..Options::default() });
+    assert_same(&plain, &restored, "restored at every step");
+}
+
+/// Messages may go through their bytes.
+pub fn encoded_bytes_give_the_same_run_as_typed_messages<A: Algorithm>(params: &Value, scenario: &Scenario) {
+    let typed = finished::<A>(params, scenario, Options::default());
+    let encoded = finished::<A>(params, scenario, Options { encode: true, ..Options::default() });
+    assert_same(&typed, &encoded, "through bytes");
+}
+
+/// A message that arrives twice counts once.
+pub fn duplicates_change_nothing<A: Algorithm>(params: &Value, scenario: &Scenario) {
+    let once = finished::<A>(params, scenario, Options::default());
+    let network = Network { duplicate: 0.5, ..Network::default() };
+    let twice = finished::<A>(params, &Scenario { network, ..scenario.clone() }, Options::default());
+    assert_same(&once, &twice, "duplicated messages");
+    let traffic = &once.ledger().traffic;
+    assert!(
+        twice.ledger().duplicates_dropped > 0 || traffic.transfers() + traffic.control_messages < 20,
+        "{}: no duplicate ever came",
+        A::NAME
+    );
+}
+
+/// Rewards may come late or never; restoring in between changes nothing.
+pub fn late_and_lost_rewards_are_survived<A: Algorithm>(params: &Value, scenario: &Scenario) {
+    let rewards = Rewards { delay: 7, loss: 0.3, patience: 9 };
+    let scenario = Scenario { rewards, ..scenario.clone() };
+    let plain = finished::<A>(params, &scenario, Options::default());
+    let restored = finished::<A>(params, &scenario, Options { restore: true, encode: true, single_steps: true });
+    assert_same(&plain, &restored, "late and lost rewards");
+    assert!(plain.ledger().abandoned > 0, "{}: no reward was lost", A::NAME);
+}
+
+/// Delay, loss, duplicates and a client that is away: no machine refuses what
+/// comes, and the run is still deterministic.
+pub fn a_bad_network_loses_and_repeats_nothing<A: Algorithm>(params: &Value, scenario: &Scenario) {
+    let network = Network {
+        delay: 2,
+        jitter: 3,
+        loss: 0.3,
+        duplicate: 0.3,
+        offline: vec![Offline { client: 1, from: 10, until: 40 }],
+    };
+    let scenario = Scenario { network, ..scenario.clone() };
+    let plain = finished::<A>(params, &scenario, Options::default());
+    let restored = finished::<A>(params, &scenario, Options { restore: true, encode: true, ..Options::default() });
+    assert_same(&plain, &restored, "a bad network");
+    assert_eq!(plain.ledger().refused, 0, "{}: a machine refused an honest message", A::NAME);
+}
+
+/// Runs side by side do not touch each other.
+pub fn any_thread_gives_the_same_result<A: Algorithm>(params: &Value, scenario: &Scenario) {
+    let run = || finished::<A>(params, scenario, Options::default()).states();
+    let alone = run();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
+        for thread in threads {
+            assert!(thread.join().expect("runs to its end") == alone, "{}: threads differ", A::NAME);
+        }
+    });
+}
+
+/// Every node dies after every single input, and at every third one, and never:
+/// all end in the simulator's bytes.
+pub fn killed_at_every_step_equals_never_killed<A: Algorithm>(params: &Value, scenario: &Scenario) {
+    let simulated = finished::<A>(params, scenario, Options { single_steps: true, ..Options::default() });
+    let schedules: [fn(NodeId, u64) -> bool; 3] = [|_, _| false, |_, _| true, |_, input| input % 3 == 0];
+    for (schedule, kill) in schedules.into_iter().enumerate() {
+        let environment = &scenario.environment;
+        let (mut world, mut arrivals) = environment.build(scenario.horizon, SEED).expect("checked");
+        let valid = A::check(serde_json::from_value(params.clone()).expect("checked"), world.setting());
+        let valid = valid.expect("checked");
+        let mut crashing = Crashing::<A>::new(&valid, &*world, SEED, 16, Box::new(kill));
+        crashing.run(&mut *world, &mut arrivals);
+        assert!(crashing.kills > 0 || schedule == 0);
+        assert!(
+            crashing.states() == simulated.states(),
+            "{}: kill schedule {schedule} ends in other bytes than the simulator",
+            A::NAME
+        );
+    }
+}
+
+/// Blocks and single steps agree in what is pulled; in worlds without noise
+/// (see [`zero_noise`]) in everything.
+pub fn blocks_and_single_steps_meet_the_same_schedule<A: Algorithm>(params: &Value, scenario: &Scenario) {
+    let blocks = finished::<A>(params, scenario, Options::default());
+    let single = finished::<A>(params, scenario, Options { single_steps: true, ..Options::default() });
+    assert_eq!(blocks.ledger().steps, single.ledger().steps, "{}: steps", A::NAME);
+    if zero_noise(scenario) {
+        assert_same(&blocks, &single, "planned blocks");
+    }
+}
+
+fn zero_noise(scenario: &Scenario) -> bool {
+    let (world, _) = scenario.environment.build(scenario.horizon, SEED).expect("checked");
+    world.setting().reward_noise == 0.0
+}
+
+/// Whatever a peer sends, a machine takes it or is unchanged.
+pub fn an_error_changes_nothing<A: Algorithm>(params: &Value, scenario: &Scenario) {
+    let mut simulation = prepare::<A>(params, scenario, SEED, Options::default()).expect("fits");
+    let mut refused = 0;
+    for tick in 0..scenario.horizon.min(60) {
+        simulation.step();
+        if tick % 7 != 0 {
+            continue;
+        }
+        let (world, _) = scenario.environment.build(scenario.horizon, SEED).expect("checked");
+        for payload in hostile_payloads(world.setting()) {
+            refused += try_on(simulation.server(), payload.clone());
+            refused += try_on(simulation.client(NodeId(0)), payload);
+        }
+    }
+    assert!(refused > 0, "{}: nothing was ever refused", A::NAME);
+}
+
+fn try_on<M: Machine>(machine: &M, payload: wire::Payload) -> u64 {
+    let before = snapshot::save(machine);
+    let mut copy: M = snapshot::restore(&before).expect("saved a moment ago");
+    let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
+    let mut cx = Cx::new(NodeId(0), 99, &keys, &mut positions, &mut effects);
+    let taken: Result<(), Misbehaviour> =
+        M::Msg::from_wire(payload).and_then(|message| copy.on_message(NodeId(0), message, &mut cx));
+    if taken.is_err() {
+        assert!(snapshot::save(&copy) == before, "a refused message changed the machine: {taken:?}");
+        assert!(effects.outbox.is_empty(), "a refused message had an answer");
+    }
+    u64::from(taken.is_err())
+}
+
+/// Payloads of every shape, each wrong in its own way.
+fn hostile_payloads(setting: &Setting) -> Vec<wire::Payload> {
+    use wire::payload::Shape;
+    let dim = setting.dim.max(2);
+    let stats = |dim: usize, value: f64| wire::LinearStats {
+        dim: dim as u32,
+        count: 3,
+        gram: vec![value; dim * (dim + 1) / 2],
+        moment: vec![value; dim],
+        contexts: vec![],
+    };
+    let upload = |number, stats| Shape::LinearUpload(wire::LinearUpload { number, phase: 0, stats });
+    let view = |merged, stats| Shape::View(wire::View { version: u64::MAX, merged, phase: 0, stats });
+    let mut indefinite = stats(dim, 0.0);
+    indefinite.gram[0] = -1e9;
+    let mut ragged = stats(dim, 1.0);
+    ragged.gram.pop();
+    let mut shapes = vec![None];
+    for bad in [None, Some(stats(dim + 1, 1.0)), Some(stats(dim, f64::NAN)), Some(indefinite), Some(ragged)] {
+        shapes.push(Some(upload(1, bad.clone())));
+        shapes.push(Some(view(0, bad)));
+    }
+    shapes.push(Some(upload(1 << 40, Some(stats(dim, 0.0)))));
+    shapes.push(Some(view(1 << 40, Some(stats(dim, 0.0)))));
+    for arms in [0, setting.arms + 1] {
+        let values = vec![f64::INFINITY; arms];
+        shapes.push(Some(Shape::ArmValues(wire::ArmValues {
+            number: 1 << 40,
+            phase: 1 << 40,
+            arms: (0..arms as u32).collect(),
+            counts: vec![1; arms],
+            values,
+        })));
+        shapes.push(Some(Shape::ActiveArms(wire::ActiveArms { phase: 1 << 40, arms: vec![u32::MAX; arms.max(1)] })));
+    }
+    shapes.push(Some(Shape::Clusters(wire::Clusters { phase: 1 << 40, members: vec![7], labels: vec![] })));
+    for signal in [0, 1, 99] {
+        shapes.push(Some(Shape::Control(wire::Control { signal, number: 1 << 40, phase: 1 << 40 })));
+    }
+    shapes.into_iter().map(|shape| wire::Payload { shape }).collect()
+}

@@ -1,0 +1,62 @@
+//! Every algorithm in the registry keeps every promise of the contract.
+
+use cahoots_algorithms::registry::{NAMES, Visitor, visit};
+use cahoots_core::Algorithm;
+use cahoots_sim::run::Scenario;
+use cahoots_testkit::probe::ExploreThenCommit;
+use cahoots_testkit::{scenarios, suite};
+use serde_json::{Value, json};
+
+struct Suite {
+    params: Value,
+    scenario: Scenario,
+}
+
+impl Visitor for Suite {
+    type Out = ();
+    fn visit<A: Algorithm>(self) {
+        suite::check_all::<A>(&self.params, &self.scenario);
+    }
+}
+
+#[test]
+fn every_algorithm_passes_the_suite_in_every_world_that_fits() {
+    for name in NAMES {
+        let fitting = scenarios::for_algorithm(name);
+        assert!(!fitting.is_empty(), "no scenario fits {name}");
+        for scenario in fitting {
+            visit(name, Suite { params: json!({}), scenario });
+        }
+    }
+}
+
+/// Communication at its extremes: always, rarely; every policy; the authors' readings.
+#[test]
+fn linear_algorithms_pass_with_other_parameters_too() {
+    let scenario = &scenarios::all()[0];
+    let cases = [
+        ("async-linucb", json!({ "ratio": 1.0 })),
+        ("async-linucb", json!({ "upload_ratio": 1.5, "download_ratio": 20.0, "fidelity": "authors" })),
+        ("async-linucb", json!({ "ratio": 2.0, "new_client": "at-once", "policy": "lints" })),
+        ("async-linucb", json!({ "ratio": 2.0, "policy": "linphe" })),
+        ("sync-linucb", json!({ "sync_threshold": 0.5 })),
+        ("sync-linucb", json!({ "sync_threshold": 1.0, "serve": "all", "fidelity": "authors" })),
+        ("sync-linucb", json!({ "sync_threshold": 1.0, "deadline": 3, "policy": "lints" })),
+        ("sync-linucb", json!({ "sync_threshold": 1.0, "policy": "linphe" })),
+        ("linucb-alone", json!({ "policy": "uniform" })),
+    ];
+    for (name, params) in cases {
+        visit(name, Suite { params, scenario: scenario.clone() });
+    }
+}
+
+#[test]
+fn planned_pulls_wakes_and_abandoned_pulls_keep_the_contract() {
+    let noisy = &scenarios::all()[2];
+    let still: Scenario = serde_json::from_value(json!({ "horizon": 80, "environment":
+        { "kind": "arms", "clients": 3, "arms": 4, "arrivals": "all", "rewards": "gaussian", "reward_noise": 0.0 } }))
+    .unwrap();
+    for scenario in [noisy, &still] {
+        suite::check_all::<ExploreThenCommit>(&json!({ "pulls": 7 }), scenario);
+    }
+}
