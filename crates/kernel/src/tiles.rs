@@ -89,11 +89,11 @@ impl Tiles {
 
     /// Whether every coordinate of every arm is a finite number.
     pub fn is_finite(&self) -> bool {
-        // x - x is 0 for finite x and NaN otherwise; sums keep a NaN, and vectorise.
+        // 0 x is 0 for finite x and NaN otherwise; sums keep a NaN, and vectorise.
         let mut sums = [0.0; LANES];
         for chunk in &self.data {
             for (sum, x) in sums.iter_mut().zip(&chunk.0) {
-                *sum += x - x;
+                *sum += 0.0 * x;
             }
         }
         sums == [0.0; LANES]

@@ -57,7 +57,7 @@ pub struct Valid {
 impl Params {
     pub(super) fn check(self, setting: &Setting) -> Result<Valid, ParamError> {
         let paper = self.linear.fidelity == Fidelity::Paper;
-        if !(self.sync_threshold >= 0.0) {
+        if self.sync_threshold.is_nan() || self.sync_threshold < 0.0 {
             let problem = format!("must be 0 or more (inf: never), not {}", self.sync_threshold);
             return Err(ParamError::new("sync_threshold", problem));
         }

@@ -3,9 +3,7 @@
 //! Arms lie in lanes and entries of `W` are broadcast, so each arm's sums run over the coordinates in
 //! ascending order, whatever its place and however many tiles or rows are taken at once.
 
-use std::array::from_fn;
-
-use super::row_start;
+use super::{chunks, row_start};
 use crate::simd::{Chunk, Kernel, LANES, Lanes, Simd, flat};
 
 /// Scores all tiles.
@@ -55,7 +53,10 @@ impl Kernel for Score<'_> {
         macro_rules! passes {
             ($t:literal, $r:literal) => {
                 while tile + $t <= full {
-                    let at: [&[Chunk]; $t] = from_fn(|t| &tiles[(tile + t) * dim..][..dim]);
+                    let mut at = [&tiles[tile * dim..][..dim]; $t];
+                    for t in 1..$t {
+                        at[t] = &tiles[(tile + t) * dim..][..dim];
+                    }
                     let (m, w2) = pass::<S, $t, $r>(simd, w, direction, at);
                     for t in 0..$t {
                         let first = (tile + t) * LANES;
@@ -134,32 +135,50 @@ fn rows<L: Lanes, const T: usize, const R: usize>(
     arms: &[&[L::Chunk]; T],
     (mean, width2): &mut ([L::V; T], [L::V; T]),
 ) {
-    let mut y = [[lanes.splat(0.0); T]; R];
-    let rows: [&[f64]; R] = from_fn(|r| &w[row_start(i + r) * LANES..][..i + r + 1]);
-    {
-        let rows: [&[f64]; R] = from_fn(|r| &rows[r][..i]);
-        let arms: [&[L::Chunk]; T] = from_fn(|t| &arms[t][..i]);
-        for j in 0..i {
-            let x: [L::V; T] = from_fn(|t| lanes.load(&arms[t][j]));
-            for r in 0..R {
-                let entry = lanes.splat(rows[r][j]);
-                for t in 0..T {
-                    y[r][t] = lanes.fma(entry, x[t], y[r][t]);
-                }
-            }
-        }
+    let zero = lanes.splat(0.0);
+    let mut y = [[zero; T]; R];
+    let mut x = [zero; T];
+    // All R rows lie in one block of eight, so they are equally far apart.
+    let stride = chunks(i + 1) * LANES;
+    let mut rest = &w[row_start(i) * LANES..];
+    let mut shared = [rest; R];
+    let mut corner = [rest; R];
+    for r in 0..R {
+        let (row, next) = rest.split_at(stride);
+        (shared[r], corner[r]) = row.split_at(i);
+        rest = next;
     }
-    for j in 0..R {
-        let x: [L::V; T] = from_fn(|t| lanes.load(&arms[t][i + j]));
-        for r in j..R {
-            let entry = lanes.splat(rows[r][i + j]);
+    let mut before = [&arms[0][..0]; T];
+    let mut here = [&arms[0][..0]; T];
+    for t in 0..T {
+        (before[t], here[t]) = arms[t].split_at(i);
+        here[t] = &here[t][..R];
+    }
+    for j in 0..i {
+        for t in 0..T {
+            x[t] = lanes.load(&before[t][j]);
+        }
+        for r in 0..R {
+            let entry = lanes.splat(shared[r][j]);
             for t in 0..T {
                 y[r][t] = lanes.fma(entry, x[t], y[r][t]);
             }
         }
     }
+    for j in 0..R {
+        for t in 0..T {
+            x[t] = lanes.load(&here[t][j]);
+        }
+        for r in j..R {
+            let entry = lanes.splat(corner[r][j]);
+            for t in 0..T {
+                y[r][t] = lanes.fma(entry, x[t], y[r][t]);
+            }
+        }
+    }
+    let direction = &direction[i..i + R];
     for r in 0..R {
-        let toward = lanes.splat(direction[i + r]);
+        let toward = lanes.splat(direction[r]);
         for t in 0..T {
             mean[t] = lanes.fma(y[r][t], toward, mean[t]);
             width2[t] = lanes.fma(y[r][t], y[r][t], width2[t]);

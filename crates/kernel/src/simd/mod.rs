@@ -37,6 +37,8 @@ pub(crate) trait Simd: Lanes<Chunk = Chunk> {
     type One: Lanes<Chunk = f64>;
     /// How many tiles a pass over `W` scores: bounded by the registers.
     const TILES: usize;
+    /// Reads numbers that need not start on a cache line.
+    fn load_any(self, from: &[f64; LANES]) -> Self::V;
     fn half(self) -> Self::Half;
     fn one(self) -> Self::One;
     fn add(self, a: Self::V, b: Self::V) -> Self::V;

@@ -109,6 +109,10 @@ macro_rules! level {
             type One = One<$level>;
             const TILES: usize = 1;
             #[inline(always)]
+            fn load_any(self, from: &[f64; LANES]) -> Self::V {
+                *from
+            }
+            #[inline(always)]
             fn half(self) -> Self::Half {
                 First(self)
             }

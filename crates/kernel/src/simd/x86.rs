@@ -6,7 +6,6 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
-use std::array::from_fn;
 
 use super::portable::{Fused, One};
 use super::{Chunk, Kernel, LANES, Lanes, Simd};
@@ -166,6 +165,12 @@ impl Simd for Avx2 {
     type One = One<Fused>;
     const TILES: usize = 1;
     #[inline(always)]
+    fn load_any(self, from: &[f64; LANES]) -> Pair {
+        let (low, high) = (from.as_ptr(), from[4..].as_ptr());
+        // SAFETY: the two halves of an array of eight; unaligned loads.
+        unsafe { Pair(_mm256_loadu_pd(low), _mm256_loadu_pd(high)) }
+    }
+    #[inline(always)]
     fn half(self) -> Four {
         Four(())
     }
@@ -200,10 +205,14 @@ impl Simd for Avx2 {
     }
     #[inline(always)]
     fn sums(self, rows: [Pair; LANES]) -> Pair {
-        // SAFETY: see `add`.
-        let s = rows.map(|l| unsafe { _mm256_add_pd(l.0, l.1) });
         let four = Four(());
-        Pair(sums4(four, [s[0], s[1], s[2], s[3]]), sums4(four, [s[4], s[5], s[6], s[7]]))
+        let mut s = [four.splat(0.0); LANES];
+        for r in 0..LANES {
+            // SAFETY: see `add`.
+            s[r] = unsafe { _mm256_add_pd(rows[r].0, rows[r].1) };
+        }
+        let [a, b, c, d, e, f, g, h] = s;
+        Pair(sums4(four, [a, b, c, d]), sums4(four, [e, f, g, h]))
     }
     #[inline(always)]
     fn scan(self, v: Pair) -> Pair {
@@ -233,11 +242,17 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn transpose(self, rows: [Pair; LANES]) -> [Pair; LANES] {
         let four = Four(());
-        let quarter =
-            |first: usize, of: fn(Pair) -> __m256d| transpose4(four, from_fn(|r| of(rows[first + r])));
-        let (a, b) = (quarter(0, |p| p.0), quarter(4, |p| p.0));
-        let (c, d) = (quarter(0, |p| p.1), quarter(4, |p| p.1));
-        from_fn(|j| if j < 4 { Pair(a[j], b[j]) } else { Pair(c[j - 4], d[j - 4]) })
+        let [a, b, c, d, e, f, g, h] = rows;
+        let (top_left, top_right) =
+            (transpose4(four, [a.0, b.0, c.0, d.0]), transpose4(four, [a.1, b.1, c.1, d.1]));
+        let (low_left, low_right) =
+            (transpose4(four, [e.0, f.0, g.0, h.0]), transpose4(four, [e.1, f.1, g.1, h.1]));
+        let mut columns = rows;
+        for j in 0..4 {
+            columns[j] = Pair(top_left[j], low_left[j]);
+            columns[j + 4] = Pair(top_right[j], low_right[j]);
+        }
+        columns
     }
 }
 
@@ -270,6 +285,11 @@ impl Simd for Avx512 {
     type Half = Four;
     type One = One<Fused>;
     const TILES: usize = 4;
+    #[inline(always)]
+    fn load_any(self, from: &[f64; LANES]) -> __m512d {
+        // SAFETY: an array of eight; an unaligned load.
+        unsafe { _mm512_loadu_pd(from.as_ptr()) }
+    }
     #[inline(always)]
     fn half(self) -> Four {
         Four(())
@@ -307,22 +327,20 @@ impl Simd for Avx512 {
     fn sums(self, rows: [__m512d; LANES]) -> __m512d {
         // SAFETY: see `add`.
         unsafe {
-            // s_k = l_k + l_(k+4) of two rows: [a.s, b.s].
-            let fold = |a, b| {
-                let low = _mm512_shuffle_f64x2::<0b01_00_01_00>(a, b);
-                let high = _mm512_shuffle_f64x2::<0b11_10_11_10>(a, b);
-                _mm512_add_pd(low, high)
-            };
-            // Rows 0 and 4 together, so that the rows come out in order.
-            let s: [__m512d; 4] = from_fn(|r| fold(rows[r], rows[r + 4]));
+            // Rows r and r + 4 together, so that the rows come out in order: [a.s | b.s].
+            let mut s = [_mm512_setzero_pd(); 4];
+            for r in 0..4 {
+                let low = _mm512_shuffle_f64x2::<0b01_00_01_00>(rows[r], rows[r + 4]);
+                let high = _mm512_shuffle_f64x2::<0b11_10_11_10>(rows[r], rows[r + 4]);
+                s[r] = _mm512_add_pd(low, high);
+            }
             // [a0+a1, b0+b1, a2+a3, b2+b3 | the same of the rows + 4].
-            let pairs = |a, b| _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
-            let (ab, cd) = (pairs(s[0], s[1]), pairs(s[2], s[3]));
+            let ab = _mm512_add_pd(_mm512_unpacklo_pd(s[0], s[1]), _mm512_unpackhi_pd(s[0], s[1]));
+            let cd = _mm512_add_pd(_mm512_unpacklo_pd(s[2], s[3]), _mm512_unpackhi_pd(s[2], s[3]));
             let low = _mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0);
             let high = _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2);
-            let (p0, p1) = (_mm512_permutex2var_pd(ab, low, cd), _mm512_permutex2var_pd(ab, high, cd));
-            // Lanes are now rows 0 1 2 3 4 5 6 7.
-            _mm512_add_pd(p0, p1)
+            let low = _mm512_permutex2var_pd(ab, low, cd);
+            _mm512_add_pd(low, _mm512_permutex2var_pd(ab, high, cd))
         }
     }
     #[inline(always)]
@@ -354,24 +372,30 @@ impl Simd for Avx512 {
     fn transpose(self, rows: [__m512d; LANES]) -> [__m512d; LANES] {
         // SAFETY: see `add`.
         unsafe {
-            // Columns j and j + 1 of rows 2r, 2r + 1, in 128-bit quarters of even (odd) columns.
-            let even: [__m512d; 4] = from_fn(|r| _mm512_unpacklo_pd(rows[2 * r], rows[2 * r + 1]));
-            let odd: [__m512d; 4] = from_fn(|r| _mm512_unpackhi_pd(rows[2 * r], rows[2 * r + 1]));
-            let quarters = |p: [__m512d; 4]| {
-                // [p0.q0, p0.q2, p1.q0, p1.q2] and so on: a 4 by 4 transpose of quarters.
+            let zero = _mm512_setzero_pd();
+            let mut columns = [zero; LANES];
+            for odd in 0..2 {
+                // Quarter q of `p[r]`: column 2q + odd of rows 2r and 2r + 1.
+                let mut p = [zero; 4];
+                for r in 0..4 {
+                    let (even_row, odd_row) = (rows[2 * r], rows[2 * r + 1]);
+                    p[r] = if odd == 0 {
+                        _mm512_unpacklo_pd(even_row, odd_row)
+                    } else {
+                        _mm512_unpackhi_pd(even_row, odd_row)
+                    };
+                }
+                // What remains is to transpose 4 by 4 quarters.
                 let a = _mm512_shuffle_f64x2::<0b10_00_10_00>(p[0], p[1]);
                 let b = _mm512_shuffle_f64x2::<0b11_01_11_01>(p[0], p[1]);
                 let c = _mm512_shuffle_f64x2::<0b10_00_10_00>(p[2], p[3]);
                 let d = _mm512_shuffle_f64x2::<0b11_01_11_01>(p[2], p[3]);
-                [
-                    _mm512_shuffle_f64x2::<0b10_00_10_00>(a, c),
-                    _mm512_shuffle_f64x2::<0b10_00_10_00>(b, d),
-                    _mm512_shuffle_f64x2::<0b11_01_11_01>(a, c),
-                    _mm512_shuffle_f64x2::<0b11_01_11_01>(b, d),
-                ]
-            };
-            let (even, odd) = (quarters(even), quarters(odd));
-            from_fn(|j| if j % 2 == 0 { even[j / 2] } else { odd[j / 2] })
+                columns[odd] = _mm512_shuffle_f64x2::<0b10_00_10_00>(a, c);
+                columns[2 + odd] = _mm512_shuffle_f64x2::<0b10_00_10_00>(b, d);
+                columns[4 + odd] = _mm512_shuffle_f64x2::<0b11_01_11_01>(a, c);
+                columns[6 + odd] = _mm512_shuffle_f64x2::<0b11_01_11_01>(b, d);
+            }
+            columns
         }
     }
 }

@@ -2,18 +2,33 @@
 //!
 //! Every draw is keyed by what it is for (see [`crate::draw`]), never by how
 //! often something was drawn before, so that algorithms in one experiment meet
-//! the same world whatever they do.
+//! the same world whatever they do. Worlds with features share [`contextual`]
+//! and differ in their law of arms; [`arms`] is the K-armed world. How an
+//! experiment file names them is in [`crate::environment`].
+
+pub mod arms;
+pub(crate) mod check;
+pub mod clustered;
+mod contextual;
+pub mod linear;
+pub mod means;
+pub mod pool;
+pub mod split;
+pub mod users;
+mod vectors;
 
 use cahoots_core::{ArmBuffer, ArmIndex, Setting, Tick, UserId};
+
+use crate::draw::{Draw, Purpose};
 
 /// What a pull paid, and what could have been had.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pull {
     /// The reward, noise included.
     pub reward: f64,
-    /// Its expectation.
+    /// Its expectation; where the world has another objective, the arm's worth under that.
     pub expected: f64,
-    /// The best expectation among the arms on offer.
+    /// The best expectation (or worth) among the arms on offer.
     pub best: f64,
 }
 
@@ -22,9 +37,9 @@ pub struct Pull {
 pub struct BlockPull {
     /// Sum of the rewards, drawn at once.
     pub sum: f64,
-    /// Expectation of one pull.
+    /// Expectation of one pull; where the world has another objective, the arm's worth under that.
     pub expected: f64,
-    /// The best expectation of any arm.
+    /// The best expectation (or worth) of any arm.
     pub best: f64,
 }
 
@@ -36,11 +51,30 @@ pub trait World: Send {
     /// Fills in the arms on offer to `user` at `tick`.
     fn offer(&mut self, tick: Tick, user: UserId, arms: &mut ArmBuffer);
 
-    /// Pulls an arm of the last offer to this user.
+    /// Pulls an arm of what `user` was offered at `tick`.
     fn pull(&mut self, tick: Tick, user: UserId, arms: &ArmBuffer, arm: ArmIndex) -> Pull;
 
     /// Pulls one arm `pulls` times at once; only K-armed worlds can.
     fn pull_block(&mut self, _user: UserId, _arm: ArmIndex, _pulls: u64) -> Option<BlockPull> {
         None
+    }
+}
+
+/// The parts of a world that are drawn once per seed, each from a key of its own.
+#[derive(Clone, Copy)]
+enum Part {
+    Theta = 1,
+    Pool = 2,
+    Assignment = 3,
+    LocalTheta = 4,
+    Layout = 5,
+    Means = 6,
+    Deviation = 7,
+}
+
+impl Part {
+    /// The generator of this part, or of its `index`-th piece.
+    fn draw(self, seed: u64, index: u64) -> Draw {
+        Draw::keyed(seed, Purpose::World, self as u64, index)
     }
 }
