@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ops::apply::{Apply, ApplyTransposed, pad, padded};
-use crate::ops::learn::Learn;
+use crate::ops::apply::{Apply, ApplyTransposed};
+use crate::ops::learn::{Learn, SCRATCH};
 use crate::ops::rebuild::{Eliminate, scratch_len};
 use crate::ops::score::{Score, ScoreOne};
 use crate::ops::{chunks, row_start};
@@ -78,13 +78,12 @@ impl Factor {
         let triangle = row_start(dim);
         workspace::with(scratch_len(dim) + triangle + chunks(dim), |scratch| {
             let (scratch, rest) = scratch.split_at_mut(scratch_len(dim));
-            let (w, b) = rest.split_at_mut(triangle);
+            let (w, padded) = rest.split_at_mut(triangle);
             let eliminate = Eliminate { dim, gram, ridge, scratch, w: Some(w) };
             self.log_det = dispatch(level, eliminate)?;
-            pad(moment, b);
             let (to, out) = self.state.split_at_mut(triangle);
             to.copy_from_slice(w);
-            dispatch(level, Apply { dim, w, x: b, out });
+            dispatch(level, Apply { dim, w, x: moment, scratch: padded, out });
             Ok(())
         })
     }
@@ -114,25 +113,24 @@ impl Factor {
     pub fn learn_with(&mut self, level: Level, x: &[f64], reward: f64) -> f64 {
         assert_eq!(x.len(), self.dim, "an arm of the wrong dimension");
         let length = chunks(self.dim);
-        // Scratch on the stack in the dimensions that matter.
+        // On the stack in all dimensions that matter; small ones should not pay for the others.
         let width2 = if length <= 4 {
-            self.learn_in(level, x, reward, &mut [Chunk::ZERO; 8])
+            self.learn_in(level, x, reward, &mut [Chunk::ZERO; 4 * SCRATCH])
         } else if length <= 32 {
-            self.learn_in(level, x, reward, &mut [Chunk::ZERO; 64])
+            self.learn_in(level, x, reward, &mut [Chunk::ZERO; 32 * SCRATCH])
         } else {
-            self.learn_in(level, x, reward, &mut vec![Chunk::ZERO; 2 * length])
+            self.learn_in(level, x, reward, &mut vec![Chunk::ZERO; length * SCRATCH])
         };
         let gain = libm::log1p(width2);
         self.log_det += gain;
         gain
     }
 
+    #[inline]
     fn learn_in(&mut self, level: Level, x: &[f64], reward: f64, scratch: &mut [Chunk]) -> f64 {
         let dim = self.dim;
-        let (u, padded) = scratch.split_at_mut(chunks(dim));
-        pad(x, padded);
         let (w, z) = self.state.split_at_mut(row_start(dim));
-        dispatch(level, Learn { dim, w, z, x: padded, reward, u })
+        dispatch(level, Learn { dim, w, z, x, reward, scratch })
     }
 
     /// `mean_k = (W x_k) . z = theta . x_k` and `width2_k = |W x_k|^2` of every arm.
@@ -218,8 +216,9 @@ impl Factor {
     pub fn solve(&self, b: &[f64]) -> Vec<f64> {
         assert_eq!(b.len(), self.dim, "a vector of the wrong dimension");
         let mut out = vec![Chunk::ZERO; chunks(self.dim)];
+        let mut scratch = out.clone();
         let (dim, w) = (self.dim, self.w());
-        dispatch(Level::best(), Apply { dim, w, x: &padded(b), out: &mut out });
+        dispatch(Level::best(), Apply { dim, w, x: b, scratch: &mut scratch, out: &mut out });
         self.theta_toward(&flat(&out)[..self.dim])
     }
 
@@ -247,14 +246,14 @@ impl Factor {
         let mut factor = Factor::zero(z.len());
         check_len(w, z.len());
         factor.log_det = log_det;
-        let (triangle, last) = factor.state.split_at_mut(row_start(z.len()));
-        pad(z, last);
+        let state = flat_mut(&mut factor.state);
         let mut rest = w;
         for i in 0..z.len() {
             let (row, next) = rest.split_at(i + 1);
-            pad(row, &mut triangle[row_start(i)..]);
+            state[row_start(i) * LANES..][..=i].copy_from_slice(row);
             rest = next;
         }
+        state[row_start(z.len()) * LANES..][..z.len()].copy_from_slice(z);
         factor
     }
 }

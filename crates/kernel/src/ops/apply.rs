@@ -1,7 +1,5 @@
 //! Products with `W` and its transpose.
 
-use std::array::from_fn;
-
 use super::{chunks, row_start};
 use crate::simd::{Chunk, Kernel, LANES, Simd};
 
@@ -49,13 +47,18 @@ pub(crate) use with_rows;
 
 /// The products of `R` rows, `length` chunks each, with `x`; lanes past `R` are zero.
 #[inline(always)]
-pub(crate) fn dots<S: Simd, const R: usize>(simd: S, rows: &[Chunk], length: usize, x: &[Chunk]) -> S::V {
-    let rows = &rows[..R * length];
+fn dots<S: Simd, const R: usize>(simd: S, rows: &[Chunk], length: usize, x: &[Chunk]) -> S::V {
+    let mut rest = rows;
+    let mut rows = [rest; R];
+    for row in &mut rows {
+        (*row, rest) = rest.split_at(length);
+    }
+    let x = &x[..length];
     let mut sums = [simd.splat(0.0); LANES];
-    for (c, x) in x[..length].iter().enumerate() {
-        let x = simd.load(x);
+    for c in 0..length {
+        let x = simd.load(&x[c]);
         for r in 0..R {
-            sums[r] = simd.fma(simd.load(&rows[r * length + c]), x, sums[r]);
+            sums[r] = simd.fma(simd.load(&rows[r][c]), x, sums[r]);
         }
     }
     simd.sums(sums)
@@ -65,19 +68,31 @@ pub(crate) fn dots<S: Simd, const R: usize>(simd: S, rows: &[Chunk], length: usi
 pub(crate) struct Apply<'a> {
     pub dim: usize,
     pub w: &'a [Chunk],
-    pub x: &'a [Chunk],
+    pub x: &'a [f64],
+    /// `chunks(dim)`.
+    pub scratch: &'a mut [Chunk],
     pub out: &'a mut [Chunk],
+}
+
+impl Apply<'_> {
+    /// Eight entries of `W x`.
+    #[inline(always)]
+    pub fn block<S: Simd>(simd: S, dim: usize, w: &[Chunk], x: &[Chunk], block: usize) -> S::V {
+        let count = (dim - block * LANES).min(LANES);
+        let rows = &w[row_start(block * LANES)..];
+        with_rows!(count, R => { dots::<S, R>(simd, rows, block + 1, x) })
+    }
 }
 
 impl Kernel for Apply<'_> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        for block in 0..chunks(self.dim) {
-            let count = (self.dim - block * LANES).min(LANES);
-            let rows = &self.w[row_start(block * LANES)..];
-            let y = with_rows!(count, R => { dots::<S, R>(simd, rows, block + 1, self.x) });
-            simd.store(y, &mut self.out[block]);
+        let Apply { dim, w, x, scratch, out } = self;
+        pad(simd, x, scratch);
+        for block in 0..chunks(dim) {
+            let y = Apply::block(simd, dim, w, scratch, block);
+            simd.store(y, &mut out[block]);
         }
     }
 }
@@ -107,19 +122,15 @@ impl Kernel for ApplyTransposed<'_> {
 
 /// A row of numbers padded with zeros into `out`.
 #[inline(always)]
-pub(crate) fn pad(row: &[f64], out: &mut [Chunk]) {
+pub(crate) fn pad<S: Simd>(simd: S, row: &[f64], out: &mut [Chunk]) {
     let (whole, rest) = row.as_chunks::<LANES>();
-    for (to, from) in out.iter_mut().zip(whole) {
-        to.0 = *from;
+    let (to, tail) = out[..chunks(row.len())].split_at_mut(whole.len());
+    for c in 0..whole.len() {
+        simd.store(simd.load_any(&whole[c]), &mut to[c]);
     }
-    if !rest.is_empty() {
-        let mut last = [0.0; LANES];
-        last[..rest.len()].copy_from_slice(rest);
-        out[whole.len()] = Chunk(last);
+    if let Some(tail) = tail.first_mut() {
+        for k in 0..LANES {
+            tail.0[k] = if k < rest.len() { rest[k] } else { 0.0 };
+        }
     }
-}
-
-/// A padded copy of a row.
-pub(crate) fn padded(row: &[f64]) -> Vec<Chunk> {
-    row.chunks(LANES).map(|part| Chunk(from_fn(|k| part.get(k).copied().unwrap_or(0.0)))).collect()
 }

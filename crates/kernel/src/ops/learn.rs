@@ -1,7 +1,8 @@
 //! Learning: the rank-one update of `W` and `z` for an arm `x` with reward `r`.
 //!
-//! With `y = W x`, `s_j = sum_(i<=j) y_i^2`, `t_j = 1 + s_j`, `t_(-1) = 1`, `w_j = 1 / sqrt(t_j t_(j-1))`,
-//! `U_j = sum_(i<j) y_i W_i` and `u_j = sum_(i<j) y_i z_i` (old `W`, old `z`):
+//! With `y = W x`, `s_j = sum_(i<=j) y_i^2`, `t_j = 1 + s_j`, `t_(-1) = 1`,
+//! `w_j = 1 / sqrt(t_j t_(j-1))`, `U_j = sum_(i<j) y_i W_i` and `u_j = sum_(i<j) y_i z_i` (old `W`,
+//! old `z`):
 //!
 //! ```text
 //! W_j <- t_(j-1) w_j W_j - y_j w_j U_j
@@ -9,10 +10,13 @@
 //! log det += ln(1 + |y|^2)
 //! ```
 //!
-//! Eight rows at a time; the update runs along the rows, so only `y` and the prefix sums cross lanes.
+//! The update runs along the rows, so only `y` and the prefix sums cross lanes. First all of `y`, then
+//! all coefficients, then all rows: each stage then has many independent chains in flight.
 
-use super::apply::{dots, with_rows};
-use super::{chunks, row_start};
+use std::cell::Cell;
+
+use super::apply::{Apply, pad, with_rows};
+use super::chunks;
 use crate::simd::{Chunk, Kernel, LANES, Simd};
 
 /// Updates `w` and `z`; returns `|y|^2`.
@@ -20,81 +24,104 @@ pub(crate) struct Learn<'a> {
     pub dim: usize,
     pub w: &'a mut [Chunk],
     pub z: &'a mut [Chunk],
-    /// The arm, padded with zeros.
-    pub x: &'a [Chunk],
+    pub x: &'a [f64],
     pub reward: f64,
-    /// `chunks(dim)` zeros: becomes `U`.
-    pub u: &'a mut [Chunk],
+    /// [`SCRATCH`] times `chunks(dim)`, zero.
+    pub scratch: &'a mut [Chunk],
 }
+
+/// Chunks of scratch that learning needs for every eight coordinates.
+pub(crate) const SCRATCH: usize = 5;
+
+/// The coefficients of eight rows: `y_j`, `t_(j-1) w_j` and `-y_j w_j`.
+type Coefficients = [Chunk; 3];
 
 impl Kernel for Learn<'_> {
     type Output = f64;
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> f64 {
-        let Learn { dim, w, z, x, reward, u } = self;
-        let zero = simd.splat(0.0);
-        let mut carry = Carry { s: zero, u: zero };
-        for block in 0..chunks(dim) {
-            let count = (dim - block * LANES).min(LANES);
-            let rows = &mut w[row_start(block * LANES)..][..count * (block + 1)];
-            with_rows!(count, R => {
-                eight::<S, R>(simd, block, rows, &mut z[block], x, reward, u, &mut carry)
-            });
+        let Learn { dim, w, z, x, reward, scratch } = self;
+        let length = chunks(dim);
+        let (padded, scratch) = scratch.split_at_mut(length);
+        let (u, scratch) = scratch.split_at_mut(length);
+        let (rows, _) = scratch.as_chunks_mut::<3>();
+        let rows = &mut rows[..length];
+        pad(simd, x, padded);
+        for block in 0..length {
+            let y = Apply::block(simd, dim, w, padded, block);
+            simd.store(y, &mut rows[block][0]);
         }
-        let mut s = Chunk::ZERO;
-        simd.store(carry.s, &mut s);
-        s.0[0]
+        let (mut s, mut t) = (simd.splat(0.0), simd.splat(0.0));
+        for (row, z) in rows.iter_mut().zip(z) {
+            (s, t) = coefficients(simd, row, z, reward, s, t);
+        }
+        let mut rest = w;
+        for block in 0..length {
+            let count = (dim - block * LANES).min(LANES);
+            let (w, next) = rest.split_at_mut(count * (block + 1));
+            rest = next;
+            with_rows!(count, R => { rotate::<S, R>(simd, w, &rows[block], &mut u[..=block]) });
+        }
+        let mut width2 = Chunk::ZERO;
+        simd.store(s, &mut width2);
+        width2.0[0]
     }
 }
 
-/// The prefix sums so far, in every lane.
-struct Carry<V> {
-    s: V,
-    u: V,
+/// Completes the coefficients, given `y`, and updates their part of `z`; takes and returns the sums
+/// over all rows before, `s` and `u`.
+#[inline(always)]
+fn coefficients<S: Simd>(
+    simd: S,
+    [y, keep, mix]: &mut Coefficients,
+    z: &mut Chunk,
+    reward: f64,
+    s_before: S::V,
+    u_before: S::V,
+) -> (S::V, S::V) {
+    let one = simd.splat(1.0);
+    let (y, old) = (simd.load(y), simd.load(z));
+    let s = simd.add(s_before, simd.scan(simd.mul(y, y)));
+    let before = simd.add(one, simd.shift(s, s_before));
+    let after = simd.add(one, s);
+    let weight = simd.div(one, simd.sqrt(simd.mul(before, after)));
+    let kept = simd.mul(before, weight);
+    let mixed = simd.mul(y, weight);
+    simd.store(kept, keep);
+    simd.store(simd.sub(simd.splat(0.0), mixed), mix);
+
+    let u = simd.add(u_before, simd.scan(simd.mul(y, old)));
+    let residual = simd.sub(simd.splat(reward), simd.shift(u, u_before));
+    simd.store(simd.fma(mixed, residual, simd.mul(kept, old)), z);
+    (simd.last(s), simd.last(u))
 }
 
-/// The `R` rows of one block of eight.
+/// Updates `R` rows, as long as `u`, which is `U` before and after them.
 #[inline(always)]
-fn eight<S: Simd, const R: usize>(
+fn rotate<S: Simd, const R: usize>(
     simd: S,
-    block: usize,
-    w: &mut [Chunk],
-    z: &mut Chunk,
-    x: &[Chunk],
-    reward: f64,
+    rows: &mut [Chunk],
+    [y, keep, mix]: &Coefficients,
     u: &mut [Chunk],
-    carry: &mut Carry<S::V>,
 ) {
-    let length = block + 1;
-    let y = dots::<S, R>(simd, w, length, x);
-    let one = simd.splat(1.0);
-    let s = simd.add(carry.s, simd.scan(simd.mul(y, y)));
-    let before = simd.add(one, simd.shift(s, carry.s));
-    let after = simd.add(one, s);
-    carry.s = simd.last(s);
-    let weight = simd.div(one, simd.sqrt(simd.mul(before, after)));
-    let (keep, mix) = (simd.mul(before, weight), simd.mul(y, weight));
-
-    let old = simd.load(z);
-    let sum = simd.add(carry.u, simd.scan(simd.mul(y, old)));
-    let residual = simd.sub(simd.splat(reward), simd.shift(sum, carry.u));
-    carry.u = simd.last(sum);
-    simd.store(simd.fma(mix, residual, simd.mul(keep, old)), z);
-
-    let [mut ys, mut keeps, mut mixes] = [Chunk::ZERO; 3];
-    simd.store(y, &mut ys);
-    simd.store(keep, &mut keeps);
-    simd.store(simd.sub(simd.splat(0.0), mix), &mut mixes);
-    let rows = &mut w[..R * length];
-    for (c, u) in u[..length].iter_mut().enumerate() {
-        let mut sum = simd.load(u);
+    let length = u.len();
+    // Cells, since an array of R mutable slices cannot be made without closures, which are not
+    // always inlined into the level's entry point.
+    let mut rest = Cell::from_mut(rows).as_slice_of_cells();
+    let mut rows = [rest; R];
+    for row in &mut rows {
+        (*row, rest) = rest.split_at(length);
+    }
+    for c in 0..length {
+        let mut sum = simd.load(&u[c]);
         for r in 0..R {
-            let entry = &mut rows[r * length + c];
-            let old = simd.load(entry);
-            let kept = simd.mul(simd.splat(keeps.0[r]), old);
-            simd.store(simd.fma(simd.splat(mixes.0[r]), sum, kept), entry);
-            sum = simd.fma(simd.splat(ys.0[r]), old, sum);
+            let old = simd.load(&rows[r][c].get());
+            let kept = simd.mul(simd.splat(keep.0[r]), old);
+            let mut new = Chunk::ZERO;
+            simd.store(simd.fma(simd.splat(mix.0[r]), sum, kept), &mut new);
+            rows[r][c].set(new);
+            sum = simd.fma(simd.splat(y.0[r]), old, sum);
         }
-        simd.store(sum, u);
+        simd.store(sum, &mut u[c]);
     }
 }

@@ -1,10 +1,10 @@
 //! Scoring: `y = W x` for every arm, then `y . direction` and `|y|^2`.
 //!
 //! Arms lie in lanes and entries of `W` are broadcast, so each arm's sums run over the coordinates in
-//! ascending order, whatever its place and however many tiles or rows are taken at once.
+//! ascending order, whatever its place and however many tiles and rows are taken at once.
 
-use super::{chunks, row_start};
-use crate::simd::{Chunk, Kernel, LANES, Lanes, Simd, flat};
+use super::chunks;
+use crate::simd::{Chunk, Kernel, LANES, Lanes, Registers, Simd, flat};
 
 /// Scores all tiles.
 pub(crate) struct Score<'a> {
@@ -30,11 +30,13 @@ impl Kernel for ScoreOne<'_> {
     type Output = (f64, f64);
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> (f64, f64) {
-        let (mean, width2) = pass::<_, 1, 8>(simd.one(), flat(self.w), self.direction, [self.x]);
-        let (mut m, mut w) = (0.0, 0.0);
-        simd.one().store(mean[0], &mut m);
-        simd.one().store(width2[0], &mut w);
-        (m, w)
+        let lanes = (simd.one(), simd.half());
+        let mut sums = Sums::<S::One, S::Half, 1, 0>::zero(lanes);
+        sums.pass::<8>(lanes, flat(self.w), self.direction, [self.x], []);
+        let (mut mean, mut width2) = (0.0, 0.0);
+        lanes.0.store(sums.full[0].0, &mut mean);
+        lanes.0.store(sums.full[0].1, &mut width2);
+        (mean, width2)
     }
 }
 
@@ -49,139 +51,213 @@ impl Kernel for Score<'_> {
         // A last tile at most half full is scored on its first four lanes.
         let half = (1..=LANES / 2).contains(&(arms % LANES));
         let full = arms.div_ceil(LANES) - usize::from(half);
+        let lanes = (simd, simd.half());
         let mut tile = 0;
-        macro_rules! passes {
-            ($t:literal, $r:literal) => {
-                while tile + $t <= full {
-                    let mut at = [&tiles[tile * dim..][..dim]; $t];
-                    for t in 1..$t {
-                        at[t] = &tiles[(tile + t) * dim..][..dim];
-                    }
-                    let (m, w2) = pass::<S, $t, $r>(simd, w, direction, at);
-                    for t in 0..$t {
-                        let first = (tile + t) * LANES;
-                        put(simd, m[t], &mut mean[first..]);
-                        put(simd, w2[t], &mut width2[first..]);
-                    }
-                    tile += $t;
+        // Scores `$t` tiles and `$h` (0 or 1) half tiles, `$r` rows at a time.
+        macro_rules! pass {
+            ($t:literal, $h:literal, $r:literal) => {{
+                let mut at = [[].as_slice(); $t + $h];
+                for t in 0..$t + $h {
+                    at[t] = &tiles[(tile + t) * dim..][..dim];
                 }
-            };
+                let (at_full, at_half) = at.split_at($t);
+                let at_full: [&[Chunk]; $t] = at_full.try_into().unwrap();
+                let at_half: [&[Chunk]; $h] = at_half.try_into().unwrap();
+                let mut sums = Sums::<S, S::Half, $t, $h>::zero(lanes);
+                sums.pass::<$r>(lanes, w, direction, at_full, at_half);
+                for t in 0..$t {
+                    put(simd, sums.full[t], mean, width2, (tile + t) * LANES);
+                }
+                for t in 0..$h {
+                    put(lanes.1, sums.half[t], mean, width2, (tile + $t + t) * LANES);
+                }
+                tile += $t;
+            }};
         }
-        if S::TILES >= 4 {
-            passes!(4, 4);
-            passes!(3, 4);
-            passes!(2, 4);
-            passes!(1, 8);
-        } else {
-            passes!(1, 4);
+        match S::REGISTERS {
+            Registers::Many => {
+                while tile + 4 <= full {
+                    pass!(4, 0, 4);
+                }
+                match (full - tile, half) {
+                    (3, true) => pass!(3, 1, 4),
+                    (3, false) => pass!(3, 0, 4),
+                    (2, true) => pass!(2, 1, 4),
+                    (2, false) => pass!(2, 0, 4),
+                    (1, true) => pass!(1, 1, 3),
+                    (1, false) => pass!(1, 0, 8),
+                    (_, true) => pass!(0, 1, 8),
+                    (_, false) => {}
+                }
+            }
+            Registers::Some => {
+                while tile + usize::from(half) < full {
+                    pass!(1, 0, 4);
+                }
+                match (full - tile, half) {
+                    (1, true) => pass!(1, 1, 3),
+                    (_, true) => pass!(0, 1, 8),
+                    (_, false) => {}
+                }
+            }
+            Registers::Few => {
+                while tile < full {
+                    pass!(1, 0, 2);
+                }
+                if half {
+                    pass!(0, 1, 4);
+                }
+            }
         }
-        if half {
-            let at = [&tiles[full * dim..][..dim]];
-            let (m, w2) = pass::<S::Half, 1, 8>(simd.half(), w, direction, at);
-            put(simd.half(), m[0], &mut mean[full * LANES..]);
-            put(simd.half(), w2[0], &mut width2[full * LANES..]);
-        }
+        debug_assert_eq!(tile, full);
     }
 }
 
-/// Stores as many lanes as there is room for.
+/// Stores as many lanes as there are arms from `first` on.
 #[inline(always)]
-fn put<L: Lanes<Chunk = Chunk>>(lanes: L, v: L::V, to: &mut [f64]) {
-    let mut chunk = Chunk::ZERO;
-    lanes.store(v, &mut chunk);
-    match to.first_chunk_mut::<LANES>() {
-        Some(to) => *to = chunk.0,
-        None => to.copy_from_slice(&chunk.0[..to.len()]),
-    }
-}
-
-/// One pass over `W`, `R` rows at a time, for `T` vectors of arms: their means and squared widths.
-#[inline(always)]
-fn pass<L: Lanes, const T: usize, const R: usize>(
+fn put<L: Lanes<Chunk = Chunk>>(
     lanes: L,
-    w: &[f64],
-    direction: &[f64],
-    arms: [&[L::Chunk]; T],
-) -> ([L::V; T], [L::V; T]) {
-    let zero = lanes.splat(0.0);
-    let mut sums = ([zero; T], [zero; T]);
-    let dim = direction.len();
-    let mut i = 0;
-    while i + R <= dim {
-        rows::<L, T, R>(lanes, w, i, direction, &arms, &mut sums);
-        i += R;
-    }
-    if R > 4 && dim - i >= 4 {
-        rows::<L, T, 4>(lanes, w, i, direction, &arms, &mut sums);
-        i += 4;
-    }
-    // Constant row counts: a variable one would keep the sums in memory.
-    match dim - i {
-        1 => rows::<L, T, 1>(lanes, w, i, direction, &arms, &mut sums),
-        2 => rows::<L, T, 2>(lanes, w, i, direction, &arms, &mut sums),
-        3 => rows::<L, T, 3>(lanes, w, i, direction, &arms, &mut sums),
-        _ => {}
-    }
-    sums
-}
-
-/// Rows `i..i + R`: the columns they share, then the small triangle at the diagonal.
-#[inline(always)]
-fn rows<L: Lanes, const T: usize, const R: usize>(
-    lanes: L,
-    w: &[f64],
-    i: usize,
-    direction: &[f64],
-    arms: &[&[L::Chunk]; T],
-    (mean, width2): &mut ([L::V; T], [L::V; T]),
+    sums: (L::V, L::V),
+    mean: &mut [f64],
+    width2: &mut [f64],
+    first: usize,
 ) {
-    let zero = lanes.splat(0.0);
-    let mut y = [[zero; T]; R];
-    let mut x = [zero; T];
-    // All R rows lie in one block of eight, so they are equally far apart.
-    let stride = chunks(i + 1) * LANES;
-    let mut rest = &w[row_start(i) * LANES..];
-    let mut shared = [rest; R];
-    let mut corner = [rest; R];
-    for r in 0..R {
-        let (row, next) = rest.split_at(stride);
-        (shared[r], corner[r]) = row.split_at(i);
-        rest = next;
-    }
-    let mut before = [&arms[0][..0]; T];
-    let mut here = [&arms[0][..0]; T];
-    for t in 0..T {
-        (before[t], here[t]) = arms[t].split_at(i);
-        here[t] = &here[t][..R];
-    }
-    for j in 0..i {
-        for t in 0..T {
-            x[t] = lanes.load(&before[t][j]);
+    for (sum, to) in [(sums.0, mean), (sums.1, width2)] {
+        let mut chunk = Chunk::ZERO;
+        lanes.store(sum, &mut chunk);
+        let to = &mut to[first..];
+        match to.first_chunk_mut::<LANES>() {
+            Some(to) => *to = chunk.0,
+            None => to.copy_from_slice(&chunk.0[..to.len()]),
         }
+    }
+}
+
+/// Means and squared widths of `T` vectors of arms, and of `H` narrower ones.
+struct Sums<L: Lanes, N: Lanes, const T: usize, const H: usize> {
+    full: [(L::V, L::V); T],
+    half: [(N::V, N::V); H],
+}
+
+impl<L: Lanes, N: Lanes, const T: usize, const H: usize> Sums<L, N, T, H> {
+    #[inline(always)]
+    fn zero(lanes: (L, N)) -> Self {
+        let (full, half) = (lanes.0.splat(0.0), lanes.1.splat(0.0));
+        Sums { full: [(full, full); T], half: [(half, half); H] }
+    }
+
+    /// One pass over `W`, `R` rows at a time.
+    #[inline(always)]
+    fn pass<const R: usize>(
+        &mut self,
+        lanes: (L, N),
+        w: &[f64],
+        direction: &[f64],
+        full: [&[L::Chunk]; T],
+        half: [&[N::Chunk]; H],
+    ) {
+        let (mut w, dim) = (w, direction.len());
+        // What is left over comes first, where rows are short.
+        match dim % R {
+            0 => {}
+            1 => self.rows::<1>(lanes, &mut w, 0, direction, &full, &half),
+            2 => self.rows::<2>(lanes, &mut w, 0, direction, &full, &half),
+            3 => self.rows::<3>(lanes, &mut w, 0, direction, &full, &half),
+            4 => self.rows::<4>(lanes, &mut w, 0, direction, &full, &half),
+            5 => self.rows::<5>(lanes, &mut w, 0, direction, &full, &half),
+            6 => self.rows::<6>(lanes, &mut w, 0, direction, &full, &half),
+            _ => self.rows::<7>(lanes, &mut w, 0, direction, &full, &half),
+        }
+        let mut i = dim % R;
+        while i < dim {
+            self.rows::<R>(lanes, &mut w, i, direction, &full, &half);
+            i += R;
+        }
+    }
+
+    /// Rows `i..i + R`, taken off the front of `w`: the columns they share, then the small triangle
+    /// at the diagonal.
+    #[inline(always)]
+    fn rows<const R: usize>(
+        &mut self,
+        lanes: (L, N),
+        w: &mut &[f64],
+        i: usize,
+        direction: &[f64],
+        full: &[&[L::Chunk]; T],
+        half: &[&[N::Chunk]; H],
+    ) {
+        let (zero, narrow_zero) = (lanes.0.splat(0.0), lanes.1.splat(0.0));
+        let mut y = [([zero; T], [narrow_zero; H]); R];
+        let mut shared = [&[][..]; R];
+        let mut corner = [&[][..]; R];
         for r in 0..R {
-            let entry = lanes.splat(shared[r][j]);
+            let (row, rest) = w.split_at(chunks(i + r + 1) * LANES);
+            (shared[r], corner[r]) = row.split_at(i);
+            corner[r] = &corner[r][..=r];
+            *w = rest;
+        }
+        let mut full = (*full, *full);
+        for t in 0..T {
+            (full.0[t], full.1[t]) = full.0[t].split_at(i);
+            full.1[t] = &full.1[t][..R];
+        }
+        let mut half = (*half, *half);
+        for t in 0..H {
+            (half.0[t], half.1[t]) = half.0[t].split_at(i);
+            half.1[t] = &half.1[t][..R];
+        }
+        let mut x = ([zero; T], [narrow_zero; H]);
+        for j in 0..i {
             for t in 0..T {
-                y[r][t] = lanes.fma(entry, x[t], y[r][t]);
+                x.0[t] = lanes.0.load(&full.0[t][j]);
+            }
+            for t in 0..H {
+                x.1[t] = lanes.1.load(&half.0[t][j]);
+            }
+            for r in 0..R {
+                accumulate(lanes, shared[r][j], &x, &mut y[r]);
+            }
+        }
+        for j in 0..R {
+            for t in 0..T {
+                x.0[t] = lanes.0.load(&full.1[t][j]);
+            }
+            for t in 0..H {
+                x.1[t] = lanes.1.load(&half.1[t][j]);
+            }
+            for r in j..R {
+                accumulate(lanes, corner[r][j], &x, &mut y[r]);
+            }
+        }
+        let direction = &direction[i..i + R];
+        for r in 0..R {
+            for t in 0..T {
+                let (y, (mean, width2)) = (y[r].0[t], &mut self.full[t]);
+                *mean = lanes.0.fma(y, lanes.0.splat(direction[r]), *mean);
+                *width2 = lanes.0.fma(y, y, *width2);
+            }
+            for t in 0..H {
+                let (y, (mean, width2)) = (y[r].1[t], &mut self.half[t]);
+                *mean = lanes.1.fma(y, lanes.1.splat(direction[r]), *mean);
+                *width2 = lanes.1.fma(y, y, *width2);
             }
         }
     }
-    for j in 0..R {
-        for t in 0..T {
-            x[t] = lanes.load(&here[t][j]);
-        }
-        for r in j..R {
-            let entry = lanes.splat(corner[r][j]);
-            for t in 0..T {
-                y[r][t] = lanes.fma(entry, x[t], y[r][t]);
-            }
-        }
+}
+
+/// `y += entry x`.
+#[inline(always)]
+fn accumulate<L: Lanes, N: Lanes, const T: usize, const H: usize>(
+    lanes: (L, N),
+    entry: f64,
+    x: &([L::V; T], [N::V; H]),
+    y: &mut ([L::V; T], [N::V; H]),
+) {
+    for t in 0..T {
+        y.0[t] = lanes.0.fma(lanes.0.splat(entry), x.0[t], y.0[t]);
     }
-    let direction = &direction[i..i + R];
-    for r in 0..R {
-        let toward = lanes.splat(direction[r]);
-        for t in 0..T {
-            mean[t] = lanes.fma(y[r][t], toward, mean[t]);
-            width2[t] = lanes.fma(y[r][t], y[r][t], width2[t]);
-        }
+    for t in 0..H {
+        y.1[t] = lanes.1.fma(lanes.1.splat(entry), x.1[t], y.1[t]);
     }
 }

@@ -29,14 +29,24 @@ pub(crate) trait Lanes: Copy {
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
 }
 
+/// How many vectors of eight lanes fit in the registers.
+pub(crate) enum Registers {
+    /// Four.
+    Few,
+    /// Eight.
+    Some,
+    /// Thirty-two.
+    Many,
+}
+
 /// Eight lanes, with the operations along a row.
 pub(crate) trait Simd: Lanes<Chunk = Chunk> {
     /// The first four lanes of a chunk.
     type Half: Lanes<Chunk = Chunk>;
     /// A single number.
     type One: Lanes<Chunk = f64>;
-    /// How many tiles a pass over `W` scores: bounded by the registers.
-    const TILES: usize;
+    /// Decides how much is scored at a time.
+    const REGISTERS: Registers;
     /// Reads numbers that need not start on a cache line.
     fn load_any(self, from: &[f64; LANES]) -> Self::V;
     fn half(self) -> Self::Half;
@@ -75,9 +85,9 @@ pub(crate) fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
         Level::Plain => kernel.run(portable::Plain),
         Level::Scalar => kernel.run(portable::Fused),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => x86::Avx2::detect().expect(LACKING).vectorize(kernel),
+        Level::Avx2 => x86::Avx2::get().expect(LACKING).vectorize(kernel),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => x86::Avx512::detect().expect(LACKING).vectorize(kernel),
+        Level::Avx512 => x86::Avx512::get().expect(LACKING).vectorize(kernel),
         #[cfg(not(target_arch = "x86_64"))]
         Level::Avx2 | Level::Avx512 => panic!("{LACKING}"),
     }

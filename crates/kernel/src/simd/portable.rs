@@ -2,7 +2,7 @@
 
 use std::array::from_fn;
 
-use super::{Chunk, LANES, Lanes, Simd};
+use super::{Chunk, LANES, Lanes, Registers, Simd};
 
 /// `f64::mul_add` in every lane.
 #[derive(Clone, Copy)]
@@ -107,7 +107,7 @@ macro_rules! level {
         impl Simd for $level {
             type Half = First<$level, 4>;
             type One = One<$level>;
-            const TILES: usize = 1;
+            const REGISTERS: Registers = Registers::Few;
             #[inline(always)]
             fn load_any(self, from: &[f64; LANES]) -> Self::V {
                 *from

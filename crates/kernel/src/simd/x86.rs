@@ -1,14 +1,15 @@
 //! AVX2 with FMA, and AVX-512.
 //!
-//! Safety, for every block here: an [`Avx2`] or [`Avx512`] is only made by `detect`, after the host was
-//! seen to have the instructions, so whoever holds one may execute them. Loads and stores go through
+//! Safety, for every block here: an [`Avx2`] or [`Avx512`] is only made by `detect` and `get`, once the
+//! host was seen to have the instructions, so whoever holds one may execute them. Loads and stores go through
 //! references to whole [`Chunk`]s, of which they touch at most the eight lanes.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::portable::{Fused, One};
-use super::{Chunk, Kernel, LANES, Lanes, Simd};
+use super::{Chunk, Kernel, LANES, Lanes, Registers, Simd};
+use crate::Level;
 
 /// Proof that the host has AVX2 and FMA.
 #[derive(Clone, Copy)]
@@ -23,9 +24,14 @@ pub(crate) struct Avx512(());
 pub(crate) struct Four(());
 
 impl Avx2 {
-    #[inline(always)]
     pub fn detect() -> Option<Avx2> {
         (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Avx2(()))
+    }
+
+    /// As `detect`, but from the cached answer.
+    #[inline(always)]
+    pub fn get() -> Option<Avx2> {
+        Level::Avx2.is_available().then_some(Avx2(()))
     }
 
     /// Runs the operation compiled for AVX2.
@@ -41,13 +47,18 @@ impl Avx2 {
 }
 
 impl Avx512 {
-    #[inline(always)]
     pub fn detect() -> Option<Avx512> {
         (Avx2::detect().is_some()
             && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl"))
         .then_some(Avx512(()))
+    }
+
+    /// As `detect`, but from the cached answer.
+    #[inline(always)]
+    pub fn get() -> Option<Avx512> {
+        Level::Avx512.is_available().then_some(Avx512(()))
     }
 
     /// Runs the operation compiled for AVX-512.
@@ -163,7 +174,7 @@ impl Lanes for Avx2 {
 impl Simd for Avx2 {
     type Half = Four;
     type One = One<Fused>;
-    const TILES: usize = 1;
+    const REGISTERS: Registers = Registers::Some;
     #[inline(always)]
     fn load_any(self, from: &[f64; LANES]) -> Pair {
         let (low, high) = (from.as_ptr(), from[4..].as_ptr());
@@ -284,7 +295,7 @@ impl Lanes for Avx512 {
 impl Simd for Avx512 {
     type Half = Four;
     type One = One<Fused>;
-    const TILES: usize = 4;
+    const REGISTERS: Registers = Registers::Many;
     #[inline(always)]
     fn load_any(self, from: &[f64; LANES]) -> __m512d {
         // SAFETY: an array of eight; an unaligned load.

@@ -1,0 +1,8 @@
+//! The same step on a running inverse of `V + ridge I`, with general linear algebra.
+//!
+//! Both keep the inverse and `theta`, score with one matrix product, reuse the chosen arm's column of
+//! that product for the Sherman-Morrison update, and pick with the kernel's own
+//! [`Scores::optimistic`](cahoots_kernel::Scores::optimistic), so that only the algebra differs.
+
+pub mod faer_gemm;
+pub mod nalgebra_gemv;
