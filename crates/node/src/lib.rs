@@ -1,0 +1,17 @@
+//! The deployment: the machines that the simulator runs, over a network, on a
+//! disk, killed at any time.
+//!
+//! Both sides keep one rule: log, step, flush, send. A [`coordinator`] and its
+//! [`client`]s keep one stream each ([`transport`]), number what they send and
+//! send it again until it is confirmed; a [`store`] holds a snapshot and the
+//! inputs since, so that a node that was killed continues bit for bit.
+//! `lockstep` hands out steps in the simulator's order, to prove it.
+
+pub mod clock;
+pub mod error;
+pub mod machinery;
+pub mod store;
+pub mod terms;
+
+pub use error::NodeError;
+pub use terms::Terms;

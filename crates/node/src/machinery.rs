@@ -1,0 +1,226 @@
+//! Machines without their types: what the drivers of this crate need of a
+//! coordinator's or a client's host. Types are erased here, once per node.
+
+use cahoots_algorithms::registry::Visitor;
+use cahoots_core::arms::ArmError;
+use cahoots_core::decision::{RewardError, Taken};
+use cahoots_core::host::{Applied, Event, Host, Input, LearnerHost, Outcome, Outgoing, Timed};
+use cahoots_core::link::Link;
+use cahoots_core::{
+    Algorithm, ArmBuffer, ArmIndex, DecisionId, Keys, Learner, Machine, Misbehaviour, NodeId, Seat, Tick, UserId,
+    snapshot,
+};
+
+use crate::error::NodeError;
+use crate::terms::Terms;
+
+/// Rewards of this many closed decisions are remembered, for repeated ones.
+const REMEMBER: usize = 4096;
+
+/// A coordinator's host.
+pub trait Coordinating: Send {
+    /// Applies a logged event.
+    fn apply(&mut self, event: &Timed<Event>, keys: &Keys, out: &mut Vec<Outgoing>) -> Result<Outcome, Misbehaviour>;
+    /// The link to a client.
+    fn link(&mut self, peer: NodeId) -> &mut Link;
+    /// When it wants to be woken.
+    fn wake(&self) -> Option<Tick>;
+    /// Everything, to be restored.
+    fn save(&self) -> Vec<u8>;
+    /// The machine's state as the simulator writes it, to be compared.
+    fn state(&self) -> Vec<u8>;
+}
+
+impl<M: Machine> Coordinating for Host<M> {
+    fn apply(&mut self, event: &Timed<Event>, keys: &Keys, out: &mut Vec<Outgoing>) -> Result<Outcome, Misbehaviour> {
+        Host::apply(self, event.now, &event.input, keys, out)
+    }
+
+    fn link(&mut self, peer: NodeId) -> &mut Link {
+        Host::link(self, peer)
+    }
+
+    fn wake(&self) -> Option<Tick> {
+        Host::wake(self)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        snapshot::save(self)
+    }
+
+    fn state(&self) -> Vec<u8> {
+        snapshot::save(&(self.machine(), self.positions(), Host::wake(self)))
+    }
+}
+
+/// An input that does not depend on the algorithm.
+#[derive(Clone, Debug)]
+pub enum Plain {
+    /// What happens to any machine.
+    Event(Event),
+    /// A reward that was checked.
+    Reward(DecisionId, f64),
+    /// A reward that will not come.
+    Abandon(DecisionId),
+}
+
+/// A decision: the arm, its name, and the entry that was logged for it.
+pub type Decided = (ArmIndex, DecisionId, Vec<u8>);
+
+/// A client's host.
+pub trait Deciding: Send {
+    /// Chooses and applies. The entry must be logged.
+    fn decide(
+        &mut self,
+        now: Tick,
+        epoch: u64,
+        user: UserId,
+        arms: &ArmBuffer,
+        keys: &Keys,
+        out: &mut Vec<Outgoing>,
+    ) -> Result<Decided, ArmError>;
+    /// Applies an input. The entry must be logged.
+    fn input(&mut self, now: Tick, input: Plain, keys: &Keys, out: &mut Vec<Outgoing>)
+    -> Result<(Applied, Vec<u8>), Misbehaviour>;
+    /// Applies a logged entry again; gives its tick.
+    fn replay(&mut self, entry: &[u8], keys: &Keys) -> Result<Tick, String>;
+    /// Would this reward be taken?
+    fn check_reward(&self, id: DecisionId, value: f64) -> Result<Taken<()>, RewardError>;
+    /// Open decisions that were taken before `tick`.
+    fn older_than(&self, tick: Tick) -> Vec<DecisionId>;
+    /// Number of open decisions.
+    fn open(&self) -> usize;
+    /// The link to a peer.
+    fn link(&mut self, peer: NodeId) -> &mut Link;
+    /// When it wants to be woken.
+    fn wake(&self) -> Option<Tick>;
+    /// The place of this client.
+    fn seat(&self) -> &Seat;
+    /// Everything, to be restored.
+    fn save(&self) -> Vec<u8>;
+    /// The machine's state as the simulator writes it, to be compared.
+    fn state(&self) -> Vec<u8>;
+}
+
+struct Seated<L: Learner> {
+    host: LearnerHost<L>,
+    seat: Seat,
+}
+
+impl<L: Learner> Deciding for Seated<L> {
+    fn decide(
+        &mut self,
+        now: Tick,
+        epoch: u64,
+        user: UserId,
+        arms: &ArmBuffer,
+        keys: &Keys,
+        out: &mut Vec<Outgoing>,
+    ) -> Result<Decided, ArmError> {
+        let set = arms.arm_set(&self.seat)?;
+        let (arm, id, input) = self.host.choose(epoch, user, set, keys);
+        let entry = Timed { now, input };
+        let bytes = encode(&entry);
+        self.host.apply(now, &entry.input, keys, out).expect("only messages can misbehave");
+        Ok((arm, id, bytes))
+    }
+
+    fn input(
+        &mut self,
+        now: Tick,
+        input: Plain,
+        keys: &Keys,
+        out: &mut Vec<Outgoing>,
+    ) -> Result<(Applied, Vec<u8>), Misbehaviour> {
+        let input = match input {
+            Plain::Event(event) => Input::Event(event),
+            Plain::Reward(id, value) => Input::Reward { id, value },
+            Plain::Abandon(id) => Input::Abandon { id },
+        };
+        let entry = Timed { now, input };
+        let applied = self.host.apply(now, &entry.input, keys, out)?;
+        Ok((applied, encode(&entry)))
+    }
+
+    fn replay(&mut self, entry: &[u8], keys: &Keys) -> Result<Tick, String> {
+        let entry: Timed<Input<L::Pending>> = postcard::from_bytes(entry).map_err(|e| e.to_string())?;
+        self.host.apply(entry.now, &entry.input, keys, &mut Vec::new()).map_err(|e| e.to_string())?;
+        Ok(entry.now)
+    }
+
+    fn check_reward(&self, id: DecisionId, value: f64) -> Result<Taken<()>, RewardError> {
+        self.host.check_reward(id, value)
+    }
+
+    fn older_than(&self, tick: Tick) -> Vec<DecisionId> {
+        self.host.outstanding().older_than(tick)
+    }
+
+    fn open(&self) -> usize {
+        self.host.outstanding().len()
+    }
+
+    fn link(&mut self, peer: NodeId) -> &mut Link {
+        self.host.host_mut().link(peer)
+    }
+
+    fn wake(&self) -> Option<Tick> {
+        self.host.host().wake()
+    }
+
+    fn seat(&self) -> &Seat {
+        &self.seat
+    }
+
+    fn save(&self) -> Vec<u8> {
+        snapshot::save(&self.host)
+    }
+
+    fn state(&self) -> Vec<u8> {
+        let host = self.host.host();
+        snapshot::save(&(host.machine(), host.positions(), host.wake()))
+    }
+}
+
+/// A log entry.
+pub fn encode(entry: &impl serde::Serialize) -> Vec<u8> {
+    postcard::to_stdvec(entry).expect("inputs can always be written")
+}
+
+/// A new coordinator, or the one that was saved.
+pub fn coordinator(terms: &Terms, saved: Option<&[u8]>) -> Result<Box<dyn Coordinating>, NodeError> {
+    struct Make<'a>(&'a Terms, Option<&'a [u8]>);
+    impl Visitor for Make<'_> {
+        type Out = Result<Box<dyn Coordinating>, NodeError>;
+        fn visit<A: Algorithm>(self) -> Self::Out {
+            if let Some(bytes) = self.1 {
+                let host: Host<A::Server> = snapshot::restore(bytes).map_err(|e| NodeError::Config(e.to_string()))?;
+                return Ok(Box::new(host));
+            }
+            let valid = self.0.valid::<A>()?;
+            let setting = &self.0.setting;
+            let seat = A::seats(&valid, setting).seat(setting, NodeId::SERVER);
+            Ok(Box::new(Host::new(NodeId::SERVER, A::server(&valid, &seat))))
+        }
+    }
+    terms.visit(Make(terms, saved))
+}
+
+/// A new client, or the one that was saved.
+pub fn client(terms: &Terms, me: NodeId, saved: Option<&[u8]>) -> Result<Box<dyn Deciding>, NodeError> {
+    struct Make<'a>(&'a Terms, NodeId, Option<&'a [u8]>);
+    impl Visitor for Make<'_> {
+        type Out = Result<Box<dyn Deciding>, NodeError>;
+        fn visit<A: Algorithm>(self) -> Self::Out {
+            let Make(terms, me, saved) = self;
+            let valid = terms.valid::<A>()?;
+            let seat = A::seats(&valid, &terms.setting).seat(&terms.setting, me);
+            let host: LearnerHost<A::Client> = match saved {
+                Some(bytes) => snapshot::restore(bytes).map_err(|e| NodeError::Config(e.to_string()))?,
+                None => LearnerHost::new(me, A::client(&valid, &seat), REMEMBER),
+            };
+            Ok(Box::new(Seated { host, seat }))
+        }
+    }
+    terms.visit(Make(terms, me, saved))
+}

@@ -1,0 +1,67 @@
+//! What can go wrong with a store, and how to go on.
+
+use std::path::PathBuf;
+
+/// A store that cannot be used. Nothing in it has been changed.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file cannot be reached.
+    #[error("store {}: {source}; check that the folder exists and that this user may write to it", path.display())]
+    Unreachable {
+        /// The file.
+        path: PathBuf,
+        /// The system's word.
+        source: std::io::Error,
+    },
+    /// Another process has it.
+    #[error("store {} is in use by another process: stop that one first, or give this node a store of its own", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Not what was written.
+    #[error(
+        "store {} is damaged: {what}. It was left as it is. To recover, put back copies of the file and of its .mark from before the damage; \
+         without them, move it aside and start with an empty store under a client number that was never used (a coordinator: \
+         under a new federation name). Whatever a client had uploaded is safe with its coordinator",
+        path.display()
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// Written by a newer version.
+    #[error("store {} has format {found}, this build reads up to {}: use the version that wrote it", path.display(), super::FORMAT)]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// Somebody else's.
+    #[error("store {} belongs to {found}, but this node is {expected}: point `store` to another file, or correct the configuration", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// Whose it is.
+        found: String,
+        /// Who we are.
+        expected: String,
+    },
+    /// The disk is full.
+    #[error("no space left for store {}: nothing that was acknowledged is lost, and nothing more is taken; free some space and restart", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The disk refused.
+    #[error("store {} could not be written ({what}): nothing that was acknowledged is lost, and nothing more is taken; check the disk and restart", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's word.
+        what: String,
+    },
+}

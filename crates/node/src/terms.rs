@@ -1,0 +1,96 @@
+//! What all members of a federation must agree on: the algorithm, its checked
+//! parameters, the setting and the seed of its decisions. A client is told by
+//! its coordinator when it first joins, and keeps them in its store.
+
+use cahoots_algorithms::registry::{self, Visitor};
+use cahoots_core::{Algorithm, Seating, Setting};
+use cahoots_sim::run::{self, Scenario};
+use serde::{Deserialize, Serialize};
+
+use crate::error::NodeError;
+
+/// The terms of a federation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Terms {
+    /// Name in the registry.
+    pub algorithm: String,
+    /// Seed of the decisions. Privacy noise never follows from it, except in lockstep.
+    pub seed: u64,
+    /// Parameters with every default filled in.
+    pub params: toml::Table,
+    /// What is given before anything is learned.
+    pub setting: Setting,
+    /// A lockstep run: the world to live in. For tests alone, because privacy
+    /// noise then follows from the seed, as in the simulator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lockstep: Option<Scenario>,
+}
+
+impl Terms {
+    /// Checked terms of a deployment.
+    pub fn new(algorithm: &str, params: &toml::Table, setting: Setting, seed: u64) -> Result<Terms, NodeError> {
+        let wrong = |e: run::RunError| NodeError::Config(e.to_string());
+        let params = run::complete(algorithm, params).map_err(wrong)?;
+        run::check_in(algorithm, &params, &setting).map_err(wrong)?;
+        Ok(Terms { algorithm: algorithm.into(), seed, params, setting, lockstep: None })
+    }
+
+    /// Checked terms of a lockstep run.
+    pub fn lockstep(algorithm: &str, params: &toml::Table, scenario: Scenario, seed: u64) -> Result<Terms, NodeError> {
+        let wrong = |e: run::RunError| NodeError::Config(e.to_string());
+        if !scenario.network.is_perfect() || scenario.rewards != Default::default() {
+            let why = "lockstep: a scenario with faults of its own cannot be run in lockstep; remove [lockstep.scenario.network] and [lockstep.scenario.rewards] (the real network has faults enough)";
+            return Err(NodeError::Config(why.into()));
+        }
+        let world = scenario.check().map_err(wrong)?;
+        let terms = Terms::new(algorithm, params, world.setting().clone(), seed)?;
+        Ok(Terms { lockstep: Some(scenario), ..terms })
+    }
+
+    /// For the wire and the store.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("terms can be written")
+    }
+
+    /// From the wire or the store.
+    pub fn from_toml(text: &str) -> Result<Terms, NodeError> {
+        toml::from_str(text).map_err(|e| NodeError::Config(format!("terms that this version cannot read: {}", e.message())))
+    }
+
+    /// Names the terms in every envelope (FNV-1a of their text).
+    pub fn hash(&self) -> u64 {
+        self.to_toml().bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+
+    /// Who sits where.
+    pub fn seating(&self) -> Result<Seating, NodeError> {
+        struct Seats<'a>(&'a Terms);
+        impl Visitor for Seats<'_> {
+            type Out = Result<Seating, NodeError>;
+            fn visit<A: Algorithm>(self) -> Self::Out {
+                Ok(A::seats(&self.0.valid::<A>()?, &self.0.setting))
+            }
+        }
+        self.visit(Seats(self))
+    }
+
+    /// Runs `visitor` on the algorithm of these terms.
+    pub(crate) fn visit<T>(&self, visitor: impl Visitor<Out = Result<T, NodeError>>) -> Result<T, NodeError> {
+        registry::visit(&self.algorithm, visitor).unwrap_or_else(|| {
+            Err(NodeError::Config(format!("this version has no algorithm {:?}; see `cahoots algorithms`", self.algorithm)))
+        })
+    }
+
+    /// Parameters by type.
+    pub(crate) fn valid<A: Algorithm>(&self) -> Result<A::Valid, NodeError> {
+        let params: A::Params = self
+            .params
+            .clone()
+            .try_into()
+            .map_err(|e: toml::de::Error| NodeError::Config(format!("{}: {}", self.algorithm, e.message())))?;
+        A::check(params, &self.setting).map_err(|e| NodeError::Config(format!("{}: {e}", self.algorithm)))
+    }
+}
