@@ -143,9 +143,10 @@ impl Buffered {
     /// Takes what is pending as the next upload, and keeps it on top of the view
     /// until a download shows that it has been merged.
     pub fn take_upload(&mut self) -> (u64, LinearStats) {
-        self.refresh();
         self.uploads += 1;
-        self.base_log_det = self.model().log_det();
+        if !self.stale {
+            self.base_log_det = self.model().log_det();
+        }
         let upload = match self.pending.take() {
             Some(upload) => {
                 self.in_flight.push_back((self.uploads, upload.clone()));
