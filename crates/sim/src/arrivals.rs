@@ -117,3 +117,109 @@ impl Arrivals {
         matches!(self.law, Law::All)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(law: ArrivalLaw, clients: usize, ticks: u64) -> Vec<f64> {
+        let mut arrivals = Arrivals::new(&law, clients, 9);
+        let (mut counts, mut out) = (vec![0.0; clients], Vec::new());
+        for tick in 1..=ticks {
+            arrivals.at(tick, &mut out);
+            assert_eq!(out.len(), 1);
+            counts[out[0].index()] += 1.0;
+        }
+        counts
+    }
+
+    fn close(counts: &[f64], chances: &[f64]) {
+        let ticks: f64 = counts.iter().sum();
+        for (count, chance) in counts.iter().zip(chances) {
+            let error = (ticks * chance * (1.0 - chance)).sqrt();
+            assert!((count - ticks * chance).abs() <= 5.0 * error, "{count} of {ticks}, chance {chance}");
+        }
+    }
+
+    #[test]
+    fn frequencies_follow_the_law() {
+        close(&counts(ArrivalLaw::Uniform, 7, 20_000), &[1.0 / 7.0; 7]);
+        let weights: Vec<f64> = (1..=50).map(|i| f64::from(i).powf(-1.2)).collect();
+        let total: f64 = weights.iter().sum();
+        let chances: Vec<f64> = weights.iter().map(|weight| weight / total).collect();
+        close(&counts(ArrivalLaw::Zipf(1.2), 50, 50_000), &chances);
+        close(&counts(ArrivalLaw::Zipf(0.0), 7, 20_000), &[1.0 / 7.0; 7]);
+        let law = ArrivalLaw::Dirichlet(0.1);
+        close(&counts(law.clone(), 30, 20_000), &chances_of(&law, 30, 9));
+    }
+
+    fn chances_of(law: &ArrivalLaw, clients: usize, seed: u64) -> Vec<f64> {
+        let Law::Weighted(sums) = Arrivals::new(law, clients, seed).law else { unreachable!() };
+        let before = std::iter::once(&0.0).chain(&sums);
+        sums.iter().zip(before).map(|(sum, before)| (sum - before) / sums[clients - 1]).collect()
+    }
+
+    #[test]
+    fn dirichlet_chances_are_as_uneven_as_the_law_says() {
+        for alpha in [0.001, 0.1, 5.0] {
+            let (clients, seeds) = (50, 400);
+            let squares: Vec<f64> = (0..seeds)
+                .map(|seed| {
+                    let chances = chances_of(&ArrivalLaw::Dirichlet(alpha), clients, seed);
+                    assert!((chances.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                    chances.iter().map(|chance| chance * chance).sum()
+                })
+                .collect();
+            let n = seeds as f64;
+            let mean = squares.iter().sum::<f64>() / n;
+            let variance = squares.iter().map(|square| (square - mean).powi(2)).sum::<f64>() / (n - 1.0);
+            // E sum p_i^2 = (alpha + 1) / (N alpha + 1).
+            let expected = (alpha + 1.0) / (clients as f64 * alpha + 1.0);
+            assert!((mean - expected).abs() < 5.0 * (variance / n).sqrt(), "{alpha}: {mean}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn clients_without_weight_never_come() {
+        let law = ArrivalLaw::Dirichlet(0.001);
+        let chances = chances_of(&law, 100, 9);
+        assert!(chances.contains(&0.0));
+        for (count, chance) in counts(law, 100, 5_000).iter().zip(chances) {
+            assert!(*count == 0.0 || chance > 0.0);
+        }
+    }
+
+    #[test]
+    fn the_others_are_certain() {
+        let mut out = vec![UserId(9)];
+        let mut all = Arrivals::new(&ArrivalLaw::All, 3, 1);
+        all.at(5, &mut out);
+        assert_eq!(out, [UserId(0), UserId(1), UserId(2)]);
+        assert_eq!((all.per_tick(), all.is_everyone()), (3, true));
+        let mut turns = Arrivals::new(&ArrivalLaw::RoundRobin, 3, 1);
+        let who: Vec<u32> = (1..=4)
+            .map(|tick| {
+                turns.at(tick, &mut out);
+                out[0].0
+            })
+            .collect();
+        assert_eq!(who, [0, 1, 2, 0]);
+        assert_eq!((turns.per_tick(), turns.is_everyone()), (1, false));
+    }
+
+    #[test]
+    fn a_tick_is_answered_the_same_in_any_order() {
+        for law in [ArrivalLaw::Uniform, ArrivalLaw::Zipf(1.0), ArrivalLaw::Dirichlet(0.5)] {
+            let (mut one, mut other) = (Arrivals::new(&law, 20, 1), Arrivals::new(&law, 20, 1));
+            let mut out = Vec::new();
+            let mut at = |arrivals: &mut Arrivals, tick| {
+                arrivals.at(tick, &mut out);
+                out[0]
+            };
+            let forward: Vec<UserId> = (1..50).map(|tick| at(&mut one, tick)).collect();
+            let mut backward: Vec<UserId> = (1..50).rev().map(|tick| at(&mut other, tick)).collect();
+            backward.reverse();
+            assert_eq!(forward, backward);
+        }
+    }
+}

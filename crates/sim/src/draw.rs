@@ -6,6 +6,8 @@
 //! `rand_distr` follows `num-traits`, which switches to the host's mathematics
 //! as soon as any crate of a build asks for it.
 
+#[cfg(test)]
+mod tests;
 mod ziggurat;
 
 use rand_core::{Infallible, TryRng};

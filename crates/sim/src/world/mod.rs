@@ -14,6 +14,8 @@ pub mod linear;
 pub mod means;
 pub mod pool;
 pub mod split;
+#[cfg(test)]
+mod tests;
 pub mod users;
 mod vectors;
 

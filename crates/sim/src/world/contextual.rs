@@ -1,0 +1,75 @@
+//! What all worlds with features share: an offer is a pure function of (seed,
+//! tick, user), and the noise of its reward is keyed by the same three, whatever
+//! arm is pulled.
+
+use cahoots_core::{ArmBuffer, ArmIndex, Setting, Tick, UserId};
+
+use super::{Pull, World};
+use crate::draw::{Draw, Purpose};
+
+/// How arms are drawn, and what they are worth.
+pub(crate) trait Law: Send {
+    /// Draws the arms of one offer and sets their expected rewards.
+    fn draw(&mut self, user: UserId, draw: &mut Draw, expected: &mut [f64]);
+
+    /// Copies the arms that were drawn last.
+    fn copy(&self, arms: &mut ArmBuffer);
+}
+
+/// How a reward scatters around its expectation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Noise {
+    /// Normal, with this standard deviation.
+    Gaussian(f64),
+    /// 0 or 1.
+    Bernoulli,
+}
+
+/// A world with features.
+pub(crate) struct Contextual<L> {
+    setting: Setting,
+    seed: u64,
+    noise: Noise,
+    law: L,
+    /// Whose arms `law` and `expected` hold.
+    holds: Option<(Tick, UserId)>,
+    expected: Vec<f64>,
+}
+
+impl<L: Law> Contextual<L> {
+    pub(crate) fn new(setting: Setting, seed: u64, noise: Noise, law: L) -> Contextual<L> {
+        let expected = vec![0.0; setting.arms];
+        Contextual { setting, seed, noise, law, holds: None, expected }
+    }
+
+    fn hold(&mut self, tick: Tick, user: UserId) {
+        if self.holds != Some((tick, user)) {
+            let mut draw = Draw::keyed(self.seed, Purpose::Arms, tick, user.0.into());
+            self.law.draw(user, &mut draw, &mut self.expected);
+            self.holds = Some((tick, user));
+        }
+    }
+}
+
+impl<L: Law> World for Contextual<L> {
+    fn setting(&self) -> &Setting {
+        &self.setting
+    }
+
+    fn offer(&mut self, tick: Tick, user: UserId, arms: &mut ArmBuffer) {
+        self.hold(tick, user);
+        self.law.copy(arms);
+    }
+
+    fn pull(&mut self, tick: Tick, user: UserId, _arms: &ArmBuffer, arm: ArmIndex) -> Pull {
+        self.hold(tick, user);
+        let expected = self.expected[arm.index()];
+        let best = self.expected.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut draw = Draw::keyed(self.seed, Purpose::Noise, tick, user.0.into());
+        let reward = match self.noise {
+            Noise::Gaussian(deviation) => expected + deviation * draw.normal(),
+            Noise::Bernoulli => f64::from(draw.uniform() < expected),
+        };
+        Pull { reward, expected, best }
+    }
+}

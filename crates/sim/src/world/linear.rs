@@ -1,0 +1,220 @@
+//! The linear world: the expected reward of an arm is its inner product with a
+//! parameter that all clients share. With one parameter per cluster it is also
+//! the clustered world (see [`super::clustered`]).
+
+use cahoots_core::{ArmBuffer, ParamError, Setting, UserId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::contextual::{Contextual, Law, Noise};
+use super::pool::{Pool, PoolKind};
+use super::vectors::{centres, dot, in_ball, on_sphere};
+use super::{World, check};
+use crate::arrivals::{ArrivalLaw, Arrivals};
+use crate::draw::Draw;
+
+/// Entries of the largest table of expected rewards that is kept: 128 MiB.
+const LARGEST_TABLE: usize = 1 << 24;
+
+/// One linear model for all clients.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LinearParams {
+    /// Number of clients.
+    #[schemars(range(min = 1))]
+    pub clients: usize,
+    /// Features of an arm.
+    #[schemars(range(min = 1))]
+    pub dim: usize,
+    /// Arms offered per decision.
+    #[schemars(range(min = 1))]
+    pub arms: usize,
+    /// Standard deviation of the Gaussian reward noise.
+    #[schemars(range(min = 0.0))]
+    pub reward_noise: f64,
+    /// Who acts at a tick.
+    pub arrivals: ArrivalLaw,
+    /// Where the arms come from. The parameter is uniform on the unit sphere for every pool.
+    pub pool: PoolKind,
+    /// Rows of a finite pool; unused when the pool is `ball`.
+    #[schemars(range(min = 1))]
+    pub pool_size: usize,
+}
+
+impl Default for LinearParams {
+    fn default() -> LinearParams {
+        LinearParams {
+            clients: 100,
+            dim: 25,
+            arms: 25,
+            reward_noise: 0.1,
+            arrivals: ArrivalLaw::Uniform,
+            pool: PoolKind::Ball,
+            pool_size: 1000,
+        }
+    }
+}
+
+impl LinearParams {
+    /// Refuses what cannot be built.
+    pub fn check(&self) -> Result<(), ParamError> {
+        check::count("clients", self.clients)?;
+        check::count("dim", self.dim)?;
+        check::pool(self.pool, self.pool_size, self.arms)?;
+        ParamError::not_negative("reward_noise", self.reward_noise)?;
+        self.arrivals.check()
+    }
+
+    pub(crate) fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
+        let thetas = centres(seed, 1, self.dim, 0.0, on_sphere)?;
+        let law = LinearLaw::new(seed, thetas, Vec::new(), self);
+        let noise = Noise::Gaussian(self.reward_noise);
+        let world = Contextual::new(self.setting(horizon), seed, noise, law);
+        Ok((Box::new(world), Arrivals::new(&self.arrivals, self.clients, seed)))
+    }
+
+    pub(crate) fn setting(&self, horizon: u64) -> Setting {
+        Setting {
+            users: self.clients,
+            dim: self.dim,
+            local_dims: Vec::new(),
+            arms: self.arms,
+            horizon,
+            reward_noise: self.reward_noise,
+            hosts: Vec::new(),
+        }
+    }
+}
+
+/// Linear rewards, with one parameter per cluster of clients.
+pub(crate) struct LinearLaw {
+    dim: usize,
+    thetas: Vec<f64>,
+    /// Cluster of each client; empty where there is only one.
+    clusters: Vec<u32>,
+    source: Source,
+}
+
+enum Source {
+    /// Arms drawn for this offer.
+    Ball { rows: Vec<f64> },
+    /// A pool, and the expected reward of every row in every cluster (empty where that is too much).
+    Pool { pool: Pool, table: Vec<f64>, size: usize },
+}
+
+impl LinearLaw {
+    /// The law of these parameters and these clusters.
+    pub(crate) fn new(seed: u64, thetas: Vec<f64>, clusters: Vec<u32>, params: &LinearParams) -> LinearLaw {
+        let LinearParams { dim, arms, pool, pool_size: size, .. } = *params;
+        let source = if pool == PoolKind::Ball {
+            Source::Ball { rows: vec![0.0; arms * dim] }
+        } else {
+            let pool = Pool::new(seed, pool, size, dim, arms);
+            let fits = (thetas.len() / dim).saturating_mul(size) <= LARGEST_TABLE;
+            let thetas = if fits { thetas.chunks_exact(dim) } else { [].chunks_exact(dim) };
+            let table = thetas.flat_map(|theta| pool.products(theta)).collect();
+            Source::Pool { pool, table, size }
+        };
+        LinearLaw { dim, thetas, clusters, source }
+    }
+}
+
+impl Law for LinearLaw {
+    fn draw(&mut self, user: UserId, draw: &mut Draw, expected: &mut [f64]) {
+        let cluster = self.clusters.get(user.index()).map_or(0, |&cluster| cluster as usize);
+        let theta = &self.thetas[cluster * self.dim..][..self.dim];
+        match &mut self.source {
+            Source::Ball { rows } => {
+                in_ball(draw, self.dim, rows);
+                for (value, row) in expected.iter_mut().zip(rows.chunks_exact(self.dim)) {
+                    *value = dot(theta, row);
+                }
+            }
+            Source::Pool { pool, table, size } => {
+                pool.pick(draw);
+                let known = table.get(cluster * *size..(cluster + 1) * *size);
+                for (value, &row) in expected.iter_mut().zip(pool.picked()) {
+                    *value = known.map_or_else(|| dot(theta, pool.row(row)), |known| known[row as usize]);
+                }
+            }
+        }
+    }
+
+    fn copy(&self, arms: &mut ArmBuffer) {
+        match &self.source {
+            Source::Ball { rows } => arms.features.fill(self.dim, rows.chunks_exact(self.dim)),
+            Source::Pool { pool, .. } => {
+                arms.features.fill(self.dim, pool.picked().iter().map(|&row| pool.row(row)));
+            }
+        }
+        arms.local.reset(0);
+        arms.plain = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::tests::{rows, seat};
+    use cahoots_core::ArmIndex;
+
+    #[test]
+    fn rewards_are_inner_products_plus_noise() {
+        for pool in [PoolKind::Ball, PoolKind::Gaussian, PoolKind::Authors] {
+            let params = LinearParams { pool, clients: 4, ..Default::default() };
+            let (mut world, _) = params.build(100, 6).unwrap();
+            let theta = centres(6, 1, 25, 0.0, on_sphere).unwrap();
+            let mut arms = ArmBuffer::default();
+            let n = 4_000;
+            let (mut sum, mut squares) = (0.0, 0.0);
+            for tick in 1..=n {
+                let user = UserId((tick % 4) as u32);
+                world.offer(tick, user, &mut arms);
+                let pull = world.pull(tick, user, &arms, ArmIndex(7));
+                let mut row = [0.0; 25];
+                arms.features.row_into(7, &mut row);
+                assert!((pull.expected - dot(&theta, &row)).abs() < 1e-14);
+                let noise = pull.reward - pull.expected;
+                sum += noise;
+                squares += noise * noise;
+                if pool != PoolKind::Ball {
+                    assert!((dot(&row, &row) - 1.0).abs() < 1e-14);
+                }
+            }
+            let n = n as f64;
+            assert!((sum / n).abs() < 5.0 * 0.1 / n.sqrt());
+            assert!((squares / n - 0.01).abs() < 5.0 * 0.01 * (2.0 / n).sqrt());
+            assert!(arms.arm_set(&seat(world.as_ref(), 0)).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_table_too_large_to_keep_changes_nothing() {
+        let params = LinearParams { pool: PoolKind::Gaussian, ..Default::default() };
+        let thetas = centres(6, 3, 25, 0.0, on_sphere).unwrap();
+        let mut law = LinearLaw::new(6, thetas, vec![2, 0, 1], &params);
+        let (mut with, mut without) = ([0.0; 25], [0.0; 25]);
+        for user in 0..3 {
+            law.draw(UserId(user), &mut Draw::keyed(1, crate::draw::Purpose::Arms, 1, 1), &mut with);
+            let Source::Pool { table, .. } = &mut law.source else { unreachable!() };
+            let kept = std::mem::take(table);
+            law.draw(UserId(user), &mut Draw::keyed(1, crate::draw::Purpose::Arms, 1, 1), &mut without);
+            assert_eq!(with, without);
+            let Source::Pool { table, .. } = &mut law.source else { unreachable!() };
+            *table = kept;
+        }
+    }
+
+    #[test]
+    fn offers_come_from_one_pool() {
+        let params = LinearParams { pool: PoolKind::Gaussian, pool_size: 30, dim: 3, ..Default::default() };
+        let (mut world, _) = params.build(100, 6).unwrap();
+        let mut arms = ArmBuffer::default();
+        let mut seen = std::collections::BTreeSet::new();
+        for tick in 1..=50 {
+            world.offer(tick, UserId(0), &mut arms);
+            seen.extend(rows(&arms.features).iter().map(|row| row[0].to_bits()));
+        }
+        assert_eq!(seen.len(), 30);
+    }
+}

@@ -1,0 +1,121 @@
+//! Where arms come from: fresh from the unit ball, or a few rows of a finite
+//! pool that was drawn once.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Part;
+use super::vectors::{anisotropic, dot, on_sphere};
+use crate::draw::Draw;
+
+/// The law of the arms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PoolKind {
+    /// Fresh arms for each decision, uniform in the unit ball.
+    #[default]
+    Ball,
+    /// A finite pool of N(0, I) rows, scaled to unit norm.
+    Gaussian,
+    /// A finite pool of unit norm whose later coordinates are smaller: coordinate i of d has
+    /// standard deviation sqrt((d - i) / d) before scaling.
+    Authors,
+}
+
+impl PoolKind {
+    /// The law of a row of the pool, and of the cluster centres that go with it.
+    pub(crate) fn law(self) -> fn(&mut Draw, &mut [f64]) {
+        match self {
+            PoolKind::Ball | PoolKind::Gaussian => on_sphere,
+            PoolKind::Authors => anisotropic,
+        }
+    }
+}
+
+/// A finite pool, and the rows on offer.
+#[derive(Clone, Debug)]
+pub(crate) struct Pool {
+    dim: usize,
+    rows: Vec<f64>,
+    /// 0, 1, 2, ... between two offers.
+    order: Vec<u32>,
+    swaps: Vec<u32>,
+    picked: Vec<u32>,
+}
+
+impl Pool {
+    /// A pool of `size` rows that offers `arms` of them at a time.
+    pub(crate) fn new(seed: u64, kind: PoolKind, size: usize, dim: usize, arms: usize) -> Pool {
+        let (mut draw, law) = (Part::Pool.draw(seed, 0), kind.law());
+        let mut rows = vec![0.0; size * dim];
+        rows.chunks_exact_mut(dim).for_each(|row| law(&mut draw, row));
+        let order = (0..size as u32).collect();
+        Pool { dim, rows, order, swaps: vec![0; arms], picked: vec![0; arms] }
+    }
+
+    /// Picks distinct rows, uniformly and in random order.
+    pub(crate) fn pick(&mut self, draw: &mut Draw) {
+        let size = self.order.len();
+        for (i, swap) in self.swaps.iter_mut().enumerate() {
+            let j = i + draw.below((size - i) as u64) as usize;
+            self.order.swap(i, j);
+            self.picked[i] = self.order[i];
+            *swap = j as u32;
+        }
+        // Undone, so that the next offer does not depend on this one.
+        for (i, &j) in self.swaps.iter().enumerate().rev() {
+            self.order.swap(i, j as usize);
+        }
+    }
+
+    /// Positions of the rows picked last.
+    pub(crate) fn picked(&self) -> &[u32] {
+        &self.picked
+    }
+
+    /// One row.
+    pub(crate) fn row(&self, index: u32) -> &[f64] {
+        &self.rows[index as usize * self.dim..][..self.dim]
+    }
+
+    /// Inner product of every row's beginning with `theta`.
+    pub(crate) fn products<'a>(&'a self, theta: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+        self.rows.chunks_exact(self.dim).map(|row| dot(theta, &row[..theta.len()]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::Purpose;
+
+    #[test]
+    fn rows_are_picked_evenly_and_without_repetition() {
+        let (size, arms, offers) = (10, 4, 5_000);
+        let mut pool = Pool::new(3, PoolKind::Gaussian, size, 2, arms);
+        let mut seen = vec![[0u32; 4]; size];
+        for tick in 0..offers {
+            pool.pick(&mut Draw::keyed(3, Purpose::Arms, tick, 0));
+            let mut distinct = pool.picked().to_vec();
+            pool.picked().iter().enumerate().for_each(|(place, row)| seen[*row as usize][place] += 1);
+            distinct.sort_unstable();
+            distinct.dedup();
+            assert_eq!(distinct.len(), arms);
+        }
+        // Each row at each place: binomial with chance 1/10.
+        let error = (offers as f64 * 0.1 * 0.9).sqrt();
+        for place in seen.iter().flatten() {
+            assert!((f64::from(*place) - offers as f64 * 0.1).abs() < 5.0 * error, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_whole_pool_can_be_offered() {
+        let mut pool = Pool::new(3, PoolKind::Authors, 5, 2, 5);
+        pool.pick(&mut Draw::keyed(3, Purpose::Arms, 1, 0));
+        let mut all = pool.picked().to_vec();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2, 3, 4]);
+        assert_eq!(pool.order, [0, 1, 2, 3, 4]);
+    }
+}

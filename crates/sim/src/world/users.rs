@@ -1,0 +1,206 @@
+//! Users on local servers: clusters of users with one preference each, items
+//! that they like or not (paper 001).
+//!
+//! Items and preferences are (unit vector / sqrt 2, 1 / sqrt 2), so that expected
+//! rewards, (1 + cosine) / 2, lie between 0 and 1; rewards are 0 or 1.
+
+use std::f64::consts::FRAC_1_SQRT_2;
+
+use cahoots_core::{ArmBuffer, NodeId, ParamError, Setting, UserId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::clustered::block;
+use super::contextual::{Contextual, Law, Noise};
+use super::vectors::{centres, dot, on_sphere};
+use super::{Part, World, check};
+use crate::arrivals::{ArrivalLaw, Arrivals};
+use crate::draw::Draw;
+
+/// Users in clusters, seated at local servers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UsersParams {
+    /// Number of users.
+    #[schemars(range(min = 1))]
+    pub users: usize,
+    /// Number of local servers.
+    #[schemars(range(min = 1))]
+    pub servers: usize,
+    /// Clusters of users, of equal size, each with one preference; neighbours in the order of users.
+    #[schemars(range(min = 1))]
+    pub clusters: usize,
+    /// Which users sit at which server.
+    pub layout: Layout,
+    /// Features of an item; the last is the same for all items.
+    #[schemars(range(min = 2))]
+    pub dim: usize,
+    /// Items offered per decision, fresh each time.
+    #[schemars(range(min = 1))]
+    pub arms: usize,
+    /// Sub-Gaussian scale of the noise that algorithms are told. Rewards are 0 or 1 whatever it says.
+    #[schemars(range(min = 0.0))]
+    pub reward_noise: f64,
+    /// Who acts at a tick.
+    pub arrivals: ArrivalLaw,
+}
+
+/// Which users sit at which server; servers have equally many either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layout {
+    /// Users are spread at random, so that every server sees several clusters.
+    #[default]
+    Random,
+    /// Neighbours sit together: with as many servers as clusters, one cluster per server.
+    Block,
+}
+
+impl Default for UsersParams {
+    fn default() -> UsersParams {
+        UsersParams {
+            users: 40,
+            servers: 5,
+            clusters: 5,
+            layout: Layout::Random,
+            dim: 10,
+            arms: 10,
+            // Hoeffding's lemma: what lies in [0, 1] is 1/2-sub-Gaussian.
+            reward_noise: 0.5,
+            arrivals: ArrivalLaw::Uniform,
+        }
+    }
+}
+
+impl UsersParams {
+    /// Refuses what cannot be built.
+    pub fn check(&self) -> Result<(), ParamError> {
+        check::count("users", self.users)?;
+        check::groups("servers", self.servers, "users", self.users)?;
+        check::groups("clusters", self.clusters, "users", self.users)?;
+        check::count("arms", self.arms)?;
+        check::count("dim", self.dim)?;
+        if self.dim < 2 {
+            return Err(ParamError::new("dim", "must be at least 2, not 1: the last feature is a constant"));
+        }
+        ParamError::not_negative("reward_noise", self.reward_noise)?;
+        self.arrivals.check()
+    }
+
+    pub(crate) fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
+        let setting = Setting {
+            users: self.users,
+            dim: self.dim,
+            local_dims: Vec::new(),
+            arms: self.arms,
+            horizon,
+            reward_noise: self.reward_noise,
+            hosts: self.hosts(seed),
+        };
+        let law = UsersLaw {
+            dim: self.dim,
+            users: self.users,
+            clusters: self.clusters,
+            preferences: centres(seed, self.clusters, self.dim - 1, 0.0, on_sphere)?,
+            items: vec![FRAC_1_SQRT_2; self.arms * self.dim],
+        };
+        let world = Contextual::new(setting, seed, Noise::Bernoulli, law);
+        Ok((Box::new(world), Arrivals::new(&self.arrivals, self.users, seed)))
+    }
+
+    fn hosts(&self, seed: u64) -> Vec<NodeId> {
+        let mut hosts: Vec<NodeId> =
+            (0..self.users).map(|user| NodeId(block(user, self.users, self.servers))).collect();
+        if self.layout == Layout::Random {
+            Part::Layout.draw(seed, 0).shuffle(&mut hosts);
+        }
+        hosts
+    }
+}
+
+struct UsersLaw {
+    dim: usize,
+    users: usize,
+    clusters: usize,
+    /// Unit vectors, without the constant feature.
+    preferences: Vec<f64>,
+    items: Vec<f64>,
+}
+
+impl Law for UsersLaw {
+    fn draw(&mut self, user: UserId, draw: &mut Draw, expected: &mut [f64]) {
+        let free = self.dim - 1;
+        let cluster = block(user.index(), self.users, self.clusters) as usize;
+        let preference = &self.preferences[cluster * free..][..free];
+        for (value, item) in expected.iter_mut().zip(self.items.chunks_exact_mut(self.dim)) {
+            let item = &mut item[..free];
+            on_sphere(draw, item);
+            *value = (0.5 + 0.5 * dot(preference, item)).clamp(0.0, 1.0);
+            item.iter_mut().for_each(|x| *x *= FRAC_1_SQRT_2);
+        }
+    }
+
+    fn copy(&self, arms: &mut ArmBuffer) {
+        arms.features.fill(self.dim, self.items.chunks_exact(self.dim));
+        arms.local.reset(0);
+        arms.plain = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::tests::{rows, seat};
+    use cahoots_core::ArmIndex;
+
+    #[test]
+    fn rewards_are_coin_flips_with_the_expected_chance() {
+        let (mut world, _) = UsersParams::default().build(10_000, 2).unwrap();
+        let mut arms = ArmBuffer::default();
+        let (mut surplus, mut variance) = (0.0, 0.0);
+        for tick in 1..=10_000 {
+            let user = UserId((tick % 40) as u32);
+            world.offer(tick, user, &mut arms);
+            let pull = world.pull(tick, user, &arms, ArmIndex((tick % 10) as u32));
+            assert!((0.0..=1.0).contains(&pull.expected) && (0.0..=1.0).contains(&pull.best));
+            assert!(pull.reward == 0.0 || pull.reward == 1.0);
+            surplus += pull.reward - pull.expected;
+            variance += pull.expected * (1.0 - pull.expected);
+        }
+        assert!(surplus.abs() < 5.0 * variance.sqrt());
+        assert!(arms.arm_set(&seat(world.as_ref(), 0)).is_ok());
+    }
+
+    #[test]
+    fn items_have_unit_norm_and_a_constant_last_feature() {
+        let (mut world, _) = UsersParams::default().build(10, 2).unwrap();
+        let preferences = centres(2, 5, 9, 0.0, on_sphere).unwrap();
+        let mut arms = ArmBuffer::default();
+        world.offer(3, UserId(39), &mut arms);
+        for (arm, item) in rows(&arms.features).iter().enumerate() {
+            assert!((dot(item, item) - 1.0).abs() < 1e-14);
+            assert_eq!(item[9], FRAC_1_SQRT_2);
+            let mut preference = preferences[36..].to_vec();
+            preference.iter_mut().for_each(|x| *x *= FRAC_1_SQRT_2);
+            preference.push(FRAC_1_SQRT_2);
+            let expected = world.pull(3, UserId(39), &arms, ArmIndex(arm as u32)).expected;
+            assert!((expected - dot(&preference, item)).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn servers_have_equally_many_users_in_both_layouts() {
+        let block = UsersParams { layout: Layout::Block, ..Default::default() };
+        let hosts = block.hosts(1);
+        assert!(hosts.is_sorted());
+        // One cluster per server.
+        assert!(hosts.iter().enumerate().all(|(user, host)| host.0 == super::block(user, 40, 5)));
+        let random = UsersParams::default().hosts(1);
+        assert_ne!(hosts, random);
+        for server in 0..5 {
+            assert_eq!(random.iter().filter(|host| host.0 == server).count(), 8);
+        }
+        let (world, _) = UsersParams::default().build(10, 1).unwrap();
+        assert_eq!(world.setting().hosts, random);
+    }
+}
