@@ -2,7 +2,7 @@
 //!
 //! Every draw is keyed by what it is for (see [`crate::draw`]), never by how
 //! often something was drawn before, so that algorithms in one experiment meet
-//! the same world whatever they do. Worlds with features share [`contextual`]
+//! the same world whatever they do. Worlds with features share `contextual`
 //! and differ in their law of arms; [`arms`] is the K-armed world. How an
 //! experiment file names them is in [`crate::environment`].
 
