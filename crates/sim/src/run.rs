@@ -1,15 +1,20 @@
 //! One run by name: an algorithm and its parameters in a scenario, for a seed.
+//!
+//! Parameters are taken as anything that serialises to a table: TOML, JSON, a
+//! typed value. Inside they are TOML, which unlike JSON can say infinity.
 
 use cahoots_algorithms::registry::{self, Visitor};
-use cahoots_core::{Algorithm, ParamError, Tick};
+use cahoots_core::{Algorithm, ParamError, Setting, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::arrivals::Arrivals;
 use crate::driver::{Options, Simulation};
 use crate::environment::Environment;
 use crate::ledger::Ledger;
 use crate::network::Network;
 use crate::rewards::Rewards;
+use crate::world::World;
 
 /// Everything about a run but the algorithm and the seed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -52,44 +57,64 @@ pub enum RunError {
     Stopped,
 }
 
+/// Parameters as a table.
+pub type Params = toml::Table;
+
 /// Checks an algorithm's parameters against a scenario, without running it.
-pub fn check(name: &str, params: &serde_json::Value, scenario: &Scenario) -> Result<(), RunError> {
-    struct Check<'a>(&'a serde_json::Value, &'a Scenario);
+pub fn check(name: &str, params: &impl Serialize, scenario: &Scenario) -> Result<(), RunError> {
+    check_in(name, params, scenario.check()?.setting())
+}
+
+/// Checks an algorithm's parameters against a setting.
+pub fn check_in(name: &str, params: &impl Serialize, setting: &Setting) -> Result<(), RunError> {
+    struct Check<'a>(Params, &'a Setting);
     impl Visitor for Check<'_> {
         type Out = Result<(), RunError>;
         fn visit<A: Algorithm>(self) -> Self::Out {
-            scenario_checks(self.1)?;
-            let (world, _) = self.1.environment.build(self.1.horizon, 0).map_err(RunError::Environment)?;
-            checked::<A>(self.0, world.setting()).map(|_| ())
+            checked::<A>(self.0, self.1).map(|_| ())
         }
     }
-    registry::visit(name, Check(params, scenario)).ok_or_else(|| RunError::UnknownAlgorithm(name.into()))?
+    visit(name, Check(table(name, params)?, setting))
 }
 
-fn scenario_checks(scenario: &Scenario) -> Result<(), RunError> {
-    if scenario.horizon == 0 {
-        return Err(RunError::Environment(ParamError::new("horizon", "must be at least 1")));
+/// Parameters with every default filled in.
+pub fn complete(name: &str, params: &impl Serialize) -> Result<Params, RunError> {
+    struct Complete(Params);
+    impl Visitor for Complete {
+        type Out = Result<Params, RunError>;
+        fn visit<A: Algorithm>(self) -> Self::Out {
+            table(A::NAME, &typed::<A>(self.0)?)
+        }
     }
-    scenario.network.check().map_err(RunError::Environment)?;
-    scenario.rewards.check().map_err(RunError::Environment)
+    visit(name, Complete(table(name, params)?))
 }
 
-fn checked<A: Algorithm>(params: &serde_json::Value, setting: &cahoots_core::Setting) -> Result<A::Valid, RunError> {
-    let params: A::Params = serde_json::from_value(params.clone())
-        .map_err(|e| RunError::Algorithm(ParamError::new(A::NAME, e.to_string())))?;
-    A::check(params, setting).map_err(RunError::Algorithm)
+impl Scenario {
+    /// Refuses what cannot be; gives a world of this scenario.
+    pub fn check(&self) -> Result<Box<dyn World>, RunError> {
+        self.build(0).map(|(world, _)| world)
+    }
+
+    /// The world of this seed, and who acts in it when.
+    pub fn build(&self, seed: u64) -> Result<(Box<dyn World>, Arrivals), RunError> {
+        if self.horizon == 0 {
+            return Err(RunError::Environment(ParamError::new("horizon", "must be at least 1")));
+        }
+        self.network.check().map_err(RunError::Environment)?;
+        self.rewards.check().map_err(RunError::Environment)?;
+        self.environment.build(self.horizon, seed).map_err(RunError::Environment)
+    }
 }
 
 /// A federation by type, ready to run.
 pub fn prepare<A: Algorithm>(
-    params: &serde_json::Value,
+    params: &impl Serialize,
     scenario: &Scenario,
     seed: u64,
     options: Options,
 ) -> Result<Simulation<A>, RunError> {
-    scenario_checks(scenario)?;
-    let (world, arrivals) = scenario.environment.build(scenario.horizon, seed).map_err(RunError::Environment)?;
-    let valid = checked::<A>(params, world.setting())?;
+    let (world, arrivals) = scenario.build(seed)?;
+    let valid = checked::<A>(table(A::NAME, params)?, world.setting())?;
     let (network, rewards) = (scenario.network.clone(), scenario.rewards.clone());
     Ok(Simulation::new(valid, world, arrivals, network, rewards, seed, options))
 }
@@ -97,14 +122,14 @@ pub fn prepare<A: Algorithm>(
 /// Runs an algorithm by name. `progress` sees the tick now and then; its `false` stops the run.
 pub fn simulate(
     name: &str,
-    params: &serde_json::Value,
+    params: &impl Serialize,
     scenario: &Scenario,
     seed: u64,
     options: Options,
     progress: &mut dyn FnMut(Tick) -> bool,
 ) -> Result<Report, RunError> {
     struct Run<'a> {
-        params: &'a serde_json::Value,
+        params: Params,
         scenario: &'a Scenario,
         seed: u64,
         options: Options,
@@ -113,11 +138,51 @@ pub fn simulate(
     impl Visitor for Run<'_> {
         type Out = Result<Report, RunError>;
         fn visit<A: Algorithm>(self) -> Self::Out {
-            let mut simulation = prepare::<A>(self.params, self.scenario, self.seed, self.options)?;
+            let mut simulation = prepare::<A>(&self.params, self.scenario, self.seed, self.options)?;
             let ledger = simulation.run(self.progress).ok_or(RunError::Stopped)?.clone();
             Ok(Report { ledger, cost: simulation.cost() })
         }
     }
-    let run = Run { params, scenario, seed, options, progress };
-    registry::visit(name, run).ok_or_else(|| RunError::UnknownAlgorithm(name.into()))?
+    visit(name, Run { params: table(name, params)?, scenario, seed, options, progress })
+}
+
+fn visit<T>(name: &str, visitor: impl Visitor<Out = Result<T, RunError>>) -> Result<T, RunError> {
+    registry::visit(name, visitor).ok_or_else(|| RunError::UnknownAlgorithm(name.into()))?
+}
+
+fn table(name: &str, params: &impl Serialize) -> Result<Params, RunError> {
+    Params::try_from(params).map_err(|e| RunError::Algorithm(ParamError::new(name, e.to_string())))
+}
+
+fn typed<A: Algorithm>(params: Params) -> Result<A::Params, RunError> {
+    params
+        .try_into()
+        .map_err(|e: toml::de::Error| RunError::Algorithm(ParamError::new(A::NAME, e.message().to_string())))
+}
+
+fn checked<A: Algorithm>(params: Params, setting: &Setting) -> Result<A::Valid, RunError> {
+    A::check(typed::<A>(params)?, setting).map_err(RunError::Algorithm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn infinity_survives() {
+        let params: Params = toml::from_str("upload_ratio = inf").unwrap();
+        let full = complete("async-linucb", &params).unwrap();
+        assert_eq!(full["upload_ratio"].as_float(), Some(f64::INFINITY));
+        assert_eq!(full["ridge"].as_float(), Some(0.1));
+        assert_eq!(complete("async-linucb", &full).unwrap(), full);
+    }
+
+    #[test]
+    fn json_is_taken_too() {
+        let full =
+            complete("async-linucb", &serde_json::json!({ "ratio": 3, "radius": { "fixed": 0.5 } })).unwrap();
+        assert_eq!(full["ratio"].as_float(), Some(3.0));
+        assert!(complete("async-linucb", &serde_json::json!({ "ridge": "x" })).is_err());
+        assert!(matches!(complete("nobody", &serde_json::json!({})), Err(RunError::UnknownAlgorithm(_))));
+    }
 }
