@@ -9,8 +9,10 @@ use crate::problem::{ALPHA, Contestant, Problem, RIDGE};
 use crate::references::faer_gemm::FaerGemm;
 use crate::references::nalgebra_gemv::NalgebraGemv;
 
-/// Arm sets visited in turn.
-const SETS: usize = 4;
+/// Arm sets visited in turn: several, but few enough to stay in the second-level cache.
+fn sets(dim: usize, arms: usize) -> usize {
+    (32_768 / (dim * arms)).clamp(1, 4)
+}
 
 /// One shape at one level, beside the references; times are minima per step.
 #[derive(Clone, Debug, Serialize)]
@@ -78,6 +80,10 @@ impl Contestant for KernelStep<'_> {
         k
     }
 
+    fn sets(&self) -> usize {
+        self.sets.len()
+    }
+
     fn log_det(&self) -> f64 {
         self.factor.log_det()
     }
@@ -93,9 +99,10 @@ pub fn measure(shapes: &[(usize, usize)], rounds: usize) -> Vec<HotStepRow> {
 }
 
 fn measure_one(dim: usize, arms: usize, rounds: usize) -> Vec<HotStepRow> {
-    let problem = Problem::new(dim, arms, SETS);
-    // About a million multiplications a round, so that the clock's grain does not matter.
-    let steps = (1_000_000 / (dim * dim * (arms + 4))).clamp(8, 400);
+    let problem = Problem::new(dim, arms, sets(dim, arms));
+    // Some millions of multiplications a round, so that neither the clock's grain nor the first
+    // reading of the arms matters.
+    let steps = (4_000_000 / (dim * dim * (arms + 4))).clamp(20, 400);
     let levels = Level::available();
     let mut kernels: Vec<_> =
         levels.iter().map(|&level| (KernelStep::new(&problem, level), f64::INFINITY)).collect();
@@ -130,9 +137,10 @@ fn measure_one(dim: usize, arms: usize, rounds: usize) -> Vec<HotStepRow> {
 fn time<C: Contestant>((contestant, least): &mut (C, f64), steps: usize) -> (Vec<usize>, f64) {
     contestant.reset();
     let mut pulled = Vec::with_capacity(steps);
+    let sets = contestant.sets();
     let start = Instant::now();
     for step in 0..steps {
-        pulled.push(contestant.step(step % SETS));
+        pulled.push(contestant.step(step % sets));
     }
     let ns = start.elapsed().as_nanos() as f64 / steps as f64;
     *least = least.min(ns);

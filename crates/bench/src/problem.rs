@@ -24,6 +24,8 @@ pub trait Contestant {
     fn reset(&mut self);
     /// Scores the set's arms, pulls the best, learns its reward; returns the arm.
     fn step(&mut self, set: usize) -> usize;
+    /// How many sets there are.
+    fn sets(&self) -> usize;
     /// The log-determinant so far.
     fn log_det(&self) -> f64;
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ops::apply::{Apply, ApplyTransposed};
-use crate::ops::learn::{Learn, SCRATCH};
+use crate::ops::learn::{self, Learn};
 use crate::ops::rebuild::{Eliminate, scratch_len};
 use crate::ops::score::{Score, ScoreOne};
 use crate::ops::{chunks, row_start};
@@ -75,15 +75,13 @@ impl Factor {
         let dim = self.dim;
         assert_eq!(moment.len(), dim, "a moment of the wrong dimension");
         check_len(gram, dim);
-        let triangle = row_start(dim);
-        workspace::with(scratch_len(dim) + triangle + chunks(dim), |scratch| {
-            let (scratch, rest) = scratch.split_at_mut(scratch_len(dim));
-            let (w, padded) = rest.split_at_mut(triangle);
+        let length = chunks(dim);
+        workspace::with(length + scratch_len(dim), |scratch| {
+            let (padded, scratch) = scratch.split_at_mut(length);
+            let (w, z) = self.state.split_at_mut(row_start(dim));
             let eliminate = Eliminate { dim, gram, ridge, scratch, w: Some(w) };
             self.log_det = dispatch(level, eliminate)?;
-            let (to, out) = self.state.split_at_mut(triangle);
-            to.copy_from_slice(w);
-            dispatch(level, Apply { dim, w, x: moment, scratch: padded, out });
+            dispatch(level, Apply { dim, w, x: moment, scratch: padded, out: z });
             Ok(())
         })
     }
@@ -112,25 +110,14 @@ impl Factor {
     /// As [`Factor::learn`], or if this host lacks the level.
     pub fn learn_with(&mut self, level: Level, x: &[f64], reward: f64) -> f64 {
         assert_eq!(x.len(), self.dim, "an arm of the wrong dimension");
-        let length = chunks(self.dim);
-        // On the stack in all dimensions that matter; small ones should not pay for the others.
-        let width2 = if length <= 4 {
-            self.learn_in(level, x, reward, &mut [Chunk::ZERO; 4 * SCRATCH])
-        } else if length <= 32 {
-            self.learn_in(level, x, reward, &mut [Chunk::ZERO; 32 * SCRATCH])
-        } else {
-            self.learn_in(level, x, reward, &mut vec![Chunk::ZERO; length * SCRATCH])
-        };
+        let dim = self.dim;
+        let (w, z) = self.state.split_at_mut(row_start(dim));
+        let width2 = workspace::with(learn::SCRATCH * chunks(dim), |scratch| {
+            dispatch(level, Learn { dim, w, z, x, reward, scratch })
+        });
         let gain = libm::log1p(width2);
         self.log_det += gain;
         gain
-    }
-
-    #[inline]
-    fn learn_in(&mut self, level: Level, x: &[f64], reward: f64, scratch: &mut [Chunk]) -> f64 {
-        let dim = self.dim;
-        let (w, z) = self.state.split_at_mut(row_start(dim));
-        dispatch(level, Learn { dim, w, z, x, reward, scratch })
     }
 
     /// `mean_k = (W x_k) . z = theta . x_k` and `width2_k = |W x_k|^2` of every arm.

@@ -14,7 +14,8 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// The first arm with the largest `mean + alpha sqrt(width2)`, skipping NaN; `None` without any.
+    /// The first arm with the largest `mean + alpha sqrt(width2)`; `None` if there is none above minus
+    /// infinity (NaN never is).
     pub fn optimistic(&self, alpha: f64) -> Option<usize> {
         self.optimistic_with(Level::best(), alpha)
     }

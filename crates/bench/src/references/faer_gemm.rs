@@ -138,6 +138,10 @@ impl Contestant for FaerGemm<'_> {
         k
     }
 
+    fn sets(&self) -> usize {
+        self.sets.len()
+    }
+
     fn log_det(&self) -> f64 {
         self.log_det
     }

@@ -62,6 +62,10 @@ impl Contestant for NalgebraGemv<'_> {
         k
     }
 
+    fn sets(&self) -> usize {
+        self.sets.len()
+    }
+
     fn log_det(&self) -> f64 {
         self.log_det
     }

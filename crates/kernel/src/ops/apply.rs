@@ -129,8 +129,6 @@ pub(crate) fn pad<S: Simd>(simd: S, row: &[f64], out: &mut [Chunk]) {
         simd.store(simd.load_any(&whole[c]), &mut to[c]);
     }
     if let Some(tail) = tail.first_mut() {
-        for k in 0..LANES {
-            tail.0[k] = if k < rest.len() { rest[k] } else { 0.0 };
-        }
+        simd.store(simd.load_some(rest, simd.splat(0.0)), tail);
     }
 }

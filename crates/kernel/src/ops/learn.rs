@@ -26,7 +26,7 @@ pub(crate) struct Learn<'a> {
     pub z: &'a mut [Chunk],
     pub x: &'a [f64],
     pub reward: f64,
-    /// [`SCRATCH`] times `chunks(dim)`, zero.
+    /// [`SCRATCH`] times `chunks(dim)`, of any content.
     pub scratch: &'a mut [Chunk],
 }
 
@@ -47,6 +47,7 @@ impl Kernel for Learn<'_> {
         let (rows, _) = scratch.as_chunks_mut::<3>();
         let rows = &mut rows[..length];
         pad(simd, x, padded);
+        u.fill(Chunk::ZERO);
         for block in 0..length {
             let y = Apply::block(simd, dim, w, padded, block);
             simd.store(y, &mut rows[block][0]);

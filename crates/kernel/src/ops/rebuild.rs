@@ -1,15 +1,16 @@
 //! Factoring from the Gram matrix: elimination on `[V + ridge I | I]`, row by row.
 //!
-//! Row `i` of the upper factor is `U_i = A_i - sum_(k<i) M_k[i] U_k` with `M_k = U_k / U_kk`; the same
-//! combinations of the identity's rows give the unit lower `L^-1`, which is divided by `sqrt(U_ii)` at
-//! the end. This is Cholesky without square roots in the chain of dependencies. Sums run along
-//! the rows, in ascending `k`.
+//! Row `i` of the upper factor is `U_i = A_i - sum_(k<i) U_k[i] / U_kk U_k`; the same combinations of
+//! the identity's rows give the unit lower `L^-1`, which is divided by `sqrt(U_ii)` at the end. This is
+//! Cholesky without square roots in the chain of dependencies. Sums run along the rows, in ascending
+//! `k`.
 
+use super::apply::with_rows;
 use super::{chunks, row_start};
 use crate::packed::{LogProduct, NotPositiveDefinite};
 use crate::simd::{Chunk, Kernel, LANES, Simd, flat, flat_mut};
 
-/// Eliminates; returns the log-determinant. Of an `Err`, only the scratch has changed.
+/// Eliminates; returns the log-determinant. In case of `Err`, only the scratch has changed.
 pub(crate) struct Eliminate<'a> {
     pub dim: usize,
     /// Packed lower triangle, without the ridge.
@@ -21,63 +22,55 @@ pub(crate) struct Eliminate<'a> {
     pub w: Option<&'a mut [Chunk]>,
 }
 
-/// Chunks of scratch that [`Eliminate`] needs.
+/// Chunks of scratch that [`Eliminate`] needs: the pivots, and for each row its part of the upper
+/// factor, of the lower inverse, and the multipliers `-U_i / U_ii` for the rows below.
 pub(crate) fn scratch_len(dim: usize) -> usize {
-    2 * dim * chunks(dim)
+    (1 + 3 * dim) * chunks(dim)
 }
 
 impl Kernel for Eliminate<'_> {
     type Output = Result<f64, NotPositiveDefinite>;
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> Self::Output {
-        let Eliminate { dim, gram, ridge, scratch, mut w } = self;
+        let Eliminate { dim, gram, ridge, scratch, w } = self;
         let length = chunks(dim);
-        let (upper, multipliers) = scratch[..2 * dim * length].split_at_mut(dim * length);
-        load_upper(dim, gram, ridge, upper);
+        let stride = 3 * length;
+        let (pivots, rows) = scratch.split_at_mut(length);
+        load(dim, gram, ridge, rows);
         let mut product = LogProduct::ONE;
         for i in 0..dim {
-            let diagonal = i / LANES;
-            let (done, rest) = upper.split_at_mut(i * length);
-            let row = &mut rest[..length];
-            for c in diagonal..length {
-                let mut sum = simd.load(&row[c]);
-                for k in 0..i {
-                    let m = simd.splat(-flat(multipliers)[k * length * LANES + i]);
-                    sum = simd.fma(m, simd.load(&done[k * length + c]), sum);
-                }
-                simd.store(sum, &mut row[c]);
+            let (done, rest) = rows.split_at_mut(i * stride);
+            let row = &mut rest[..stride];
+            // The upper factor's columns from `i` on and the inverse's up to `i` lie side by side.
+            let mut first = i / LANES;
+            let end = if w.is_some() { first + length + 1 } else { length };
+            while first < end {
+                let count = (end - first).min(LANES);
+                with_rows!(count, C => { reduce::<S, C>(simd, i, done, row, first) });
+                first += count;
             }
             let pivot = flat(row)[i];
             if !(pivot > 0.0 && pivot.is_finite()) {
                 return Err(NotPositiveDefinite { pivot: i, value: pivot });
             }
             product.times(pivot);
-            let inverse = simd.splat(1.0 / pivot);
-            for c in diagonal..length {
-                let scaled = simd.mul(simd.load(&row[c]), inverse);
-                simd.store(scaled, &mut multipliers[i * length + c]);
-            }
-            if let Some(w) = w.as_deref_mut() {
-                for c in 0..=diagonal {
-                    let mut unit = Chunk::ZERO;
-                    if c == diagonal {
-                        unit.0[i % LANES] = 1.0;
-                    }
-                    let mut sum = simd.load(&unit);
-                    for k in c * LANES..i {
-                        let m = simd.splat(-flat(multipliers)[k * length * LANES + i]);
-                        sum = simd.fma(m, simd.load(&w[row_start(k) + c]), sum);
-                    }
-                    simd.store(sum, &mut w[row_start(i) + c]);
-                }
+            flat_mut(pivots)[i] = pivot;
+            let scale = simd.splat(-1.0 / pivot);
+            for c in i / LANES..length {
+                let multiplier = simd.mul(simd.load(&row[c]), scale);
+                simd.store(multiplier, &mut row[2 * length + c]);
             }
         }
         if let Some(w) = w {
-            for i in 0..dim {
-                let pivot = flat(upper)[i * length * LANES + i];
-                let scale = simd.div(simd.splat(1.0), simd.sqrt(simd.splat(pivot)));
-                for chunk in &mut w[row_start(i)..][..=i / LANES] {
-                    simd.store(simd.mul(simd.load(chunk), scale), chunk);
+            for pivots in &mut *pivots {
+                let root = simd.sqrt(simd.load(pivots));
+                simd.store(simd.div(simd.splat(1.0), root), pivots);
+            }
+            for (i, row) in rows.chunks_exact(stride).take(dim).enumerate() {
+                let scale = simd.splat(flat(pivots)[i]);
+                let to = &mut w[row_start(i)..][..=i / LANES];
+                for (c, to) in to.iter_mut().enumerate() {
+                    simd.store(simd.mul(simd.load(&row[length + c]), scale), to);
                 }
             }
         }
@@ -85,19 +78,43 @@ impl Kernel for Eliminate<'_> {
     }
 }
 
-/// The upper triangle, in rows of whole chunks; what lies left of the diagonal is never read.
+/// Subtracts from `C` chunks of row `i` the multiples of all rows above.
 #[inline(always)]
-fn load_upper(dim: usize, gram: &[f64], ridge: f64, upper: &mut [Chunk]) {
-    upper.fill(Chunk::ZERO);
-    let stride = chunks(dim) * LANES;
-    let upper = flat_mut(upper);
+fn reduce<S: Simd, const C: usize>(simd: S, i: usize, above: &[Chunk], row: &mut [Chunk], first: usize) {
+    let stride = row.len();
+    let multiplier = stride / 3 * 2 * LANES + i;
+    let row = &mut row[first..first + C];
+    let mut sums = [simd.splat(0.0); C];
+    for c in 0..C {
+        sums[c] = simd.load(&row[c]);
+    }
+    for other in above.chunks_exact(stride) {
+        let m = simd.splat(flat(other)[multiplier]);
+        let other = &other[first..first + C];
+        for c in 0..C {
+            sums[c] = simd.fma(m, simd.load(&other[c]), sums[c]);
+        }
+    }
+    for c in 0..C {
+        simd.store(sums[c], &mut row[c]);
+    }
+}
+
+/// The upper triangle and the identity, in rows of whole chunks. What comes to lie left of the
+/// diagonal of the upper factor is never read.
+#[inline(always)]
+fn load(dim: usize, gram: &[f64], ridge: f64, rows: &mut [Chunk]) {
+    rows.fill(Chunk::ZERO);
+    let length = chunks(dim) * LANES;
+    let rows = flat_mut(rows);
     let mut rest = &gram[..dim * (dim + 1) / 2];
     for j in 0..dim {
         let (row, next) = rest.split_at(j + 1);
         rest = next;
         for (i, &value) in row.iter().enumerate() {
-            upper[i * stride + j] = value;
+            rows[i * 3 * length + j] = value;
         }
-        upper[j * stride + j] += ridge;
+        rows[j * 3 * length + j] += ridge;
+        rows[j * 3 * length + length + j] = 1.0;
     }
 }

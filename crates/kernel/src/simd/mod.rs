@@ -49,6 +49,8 @@ pub(crate) trait Simd: Lanes<Chunk = Chunk> {
     const REGISTERS: Registers;
     /// Reads numbers that need not start on a cache line.
     fn load_any(self, from: &[f64; LANES]) -> Self::V;
+    /// Reads fewer than eight numbers; the other lanes are those of `rest`.
+    fn load_some(self, from: &[f64], rest: Self::V) -> Self::V;
     fn half(self) -> Self::Half;
     fn one(self) -> Self::One;
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
@@ -56,6 +58,8 @@ pub(crate) trait Simd: Lanes<Chunk = Chunk> {
     fn mul(self, a: Self::V, b: Self::V) -> Self::V;
     fn div(self, a: Self::V, b: Self::V) -> Self::V;
     fn sqrt(self, a: Self::V) -> Self::V;
+    /// In every lane, `x` where `a > b` (so never for NaN), else `y`.
+    fn select_greater(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V;
     /// Lane `r` is the sum over `rows[r]`: with `s_k = l_k + l_(k+4)`, `(s_0 + s_1) + (s_2 + s_3)`.
     fn sums(self, rows: [Self::V; LANES]) -> Self::V;
     /// Inclusive prefix sums: by doubling within each half, then the low total onto the high half.
@@ -77,13 +81,16 @@ pub(crate) trait Kernel {
 
 /// Runs the operation at the level.
 ///
+/// Inlined, and the operation behind one call, so that its arguments are written once: copying them
+/// from place to place would cost as much as a small operation.
+///
 /// # Panics
 /// If this host lacks the level.
-#[inline]
+#[inline(always)]
 pub(crate) fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
     match level {
-        Level::Plain => kernel.run(portable::Plain),
-        Level::Scalar => kernel.run(portable::Fused),
+        Level::Plain => enter(portable::Plain, kernel),
+        Level::Scalar => enter(portable::Fused, kernel),
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => x86::Avx2::get().expect(LACKING).vectorize(kernel),
         #[cfg(target_arch = "x86_64")]
@@ -91,6 +98,11 @@ pub(crate) fn dispatch<K: Kernel>(level: Level, kernel: K) -> K::Output {
         #[cfg(not(target_arch = "x86_64"))]
         Level::Avx2 | Level::Avx512 => panic!("{LACKING}"),
     }
+}
+
+#[inline(never)]
+fn enter<S: Simd, K: Kernel>(simd: S, kernel: K) -> K::Output {
+    kernel.run(simd)
 }
 
 const LACKING: &str = "this host lacks the instructions of the requested level";

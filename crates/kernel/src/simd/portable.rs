@@ -113,6 +113,14 @@ macro_rules! level {
                 *from
             }
             #[inline(always)]
+            fn load_some(self, from: &[f64], rest: Self::V) -> Self::V {
+                let mut v = rest;
+                for (lane, &number) in v.iter_mut().zip(from) {
+                    *lane = number;
+                }
+                v
+            }
+            #[inline(always)]
             fn half(self) -> Self::Half {
                 First(self)
             }
@@ -139,6 +147,10 @@ macro_rules! level {
             #[inline(always)]
             fn sqrt(self, a: Self::V) -> Self::V {
                 a.map(f64::sqrt)
+            }
+            #[inline(always)]
+            fn select_greater(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V {
+                from_fn(|k| if a[k] > b[k] { x[k] } else { y[k] })
             }
             #[inline(always)]
             fn sums(self, rows: [Self::V; LANES]) -> Self::V {

@@ -182,6 +182,25 @@ impl Simd for Avx2 {
         unsafe { Pair(_mm256_loadu_pd(low), _mm256_loadu_pd(high)) }
     }
     #[inline(always)]
+    fn load_some(self, from: &[f64], rest: Pair) -> Pair {
+        // Eight lanes from `MASK[8 - n]` on: the first n are set.
+        const MASK: [i64; 2 * LANES] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+        let mask = &MASK[LANES - from.len().min(LANES)..][..LANES];
+        let start = from.as_ptr();
+        // SAFETY: lanes past the slice's end are masked out, hence not read, and their addresses are
+        // not dereferenced; `mask` has eight entries.
+        unsafe {
+            let low = _mm256_loadu_si256(mask.as_ptr().cast());
+            let high = _mm256_loadu_si256(mask[4..].as_ptr().cast());
+            let from_low = _mm256_maskload_pd(start, low);
+            let from_high = _mm256_maskload_pd(start.wrapping_add(4), high);
+            Pair(
+                _mm256_blendv_pd(rest.0, from_low, _mm256_castsi256_pd(low)),
+                _mm256_blendv_pd(rest.1, from_high, _mm256_castsi256_pd(high)),
+            )
+        }
+    }
+    #[inline(always)]
     fn half(self) -> Four {
         Four(())
     }
@@ -213,6 +232,15 @@ impl Simd for Avx2 {
     fn sqrt(self, a: Pair) -> Pair {
         // SAFETY: see `add`.
         unsafe { Pair(_mm256_sqrt_pd(a.0), _mm256_sqrt_pd(a.1)) }
+    }
+    #[inline(always)]
+    fn select_greater(self, a: Pair, b: Pair, x: Pair, y: Pair) -> Pair {
+        // SAFETY: see `add`.
+        unsafe {
+            let low = _mm256_cmp_pd::<_CMP_GT_OQ>(a.0, b.0);
+            let high = _mm256_cmp_pd::<_CMP_GT_OQ>(a.1, b.1);
+            Pair(_mm256_blendv_pd(y.0, x.0, low), _mm256_blendv_pd(y.1, x.1, high))
+        }
     }
     #[inline(always)]
     fn sums(self, rows: [Pair; LANES]) -> Pair {
@@ -302,6 +330,12 @@ impl Simd for Avx512 {
         unsafe { _mm512_loadu_pd(from.as_ptr()) }
     }
     #[inline(always)]
+    fn load_some(self, from: &[f64], rest: __m512d) -> __m512d {
+        let mask = (1_u16 << from.len().min(LANES)) - 1;
+        // SAFETY: lanes past the slice's end are masked out, hence not read.
+        unsafe { _mm512_mask_loadu_pd(rest, mask as u8, from.as_ptr()) }
+    }
+    #[inline(always)]
     fn half(self) -> Four {
         Four(())
     }
@@ -333,6 +367,11 @@ impl Simd for Avx512 {
     fn sqrt(self, a: __m512d) -> __m512d {
         // SAFETY: see `add`.
         unsafe { _mm512_sqrt_pd(a) }
+    }
+    #[inline(always)]
+    fn select_greater(self, a: __m512d, b: __m512d, x: __m512d, y: __m512d) -> __m512d {
+        // SAFETY: see `add`.
+        unsafe { _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_GT_OQ>(a, b), y, x) }
     }
     #[inline(always)]
     fn sums(self, rows: [__m512d; LANES]) -> __m512d {
