@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cahoots_core::{
-    Algorithm, ArmBuffer, Cx, Effects, Keys, Learner, Machine, Membership, Message, NodeId, Positions, Seat, Seating,
-    Tick, UserId, plan, snapshot,
+    Algorithm, ArmBuffer, Cx, Effects, Keys, Learner, Machine, Membership, Message, NodeId, Positions, Seat,
+    Seating, Tick, UserId, plan, snapshot,
 };
 use prost::Message as _;
 
@@ -236,13 +236,16 @@ impl<A: Algorithm> Simulation<A> {
                 self.ledger.duplicates_dropped += 1;
                 continue;
             }
-            let message = if self.options.encode { through_bytes(&delivery.message) } else { delivery.message };
+            let message =
+                if self.options.encode { through_bytes(&delivery.message) } else { delivery.message };
             let from = delivery.from;
             let mut taken = Ok(());
             if delivery.to == NodeId::SERVER {
                 self.input_server(|server, cx| taken = server.on_message(from, message, cx));
             } else {
-                self.input_client(delivery.to.index(), |client, cx| taken = client.on_message(from, message, cx));
+                self.input_client(delivery.to.index(), |client, cx| {
+                    taken = client.on_message(from, message, cx)
+                });
             }
             if taken.is_err() {
                 self.ledger.refused += 1;
@@ -369,7 +372,8 @@ fn step_machine<M: Machine>(
     let mut cx = Cx::new(seated.seat.me, now, keys, &mut seated.positions, effects);
     input(&mut seated.machine, &mut cx);
     if options.restore {
-        seated.machine = snapshot::restore(&snapshot::save(&seated.machine)).expect("what was saved can be restored");
+        seated.machine =
+            snapshot::restore(&snapshot::save(&seated.machine)).expect("what was saved can be restored");
     }
 }
 

@@ -3,10 +3,10 @@
 
 pub mod arrivals;
 pub mod draw;
-pub mod environment;
-pub mod world;
 pub mod driver;
+pub mod environment;
 pub mod ledger;
 pub mod network;
 pub mod rewards;
 pub mod run;
+pub mod world;

@@ -51,7 +51,10 @@ impl Network {
             }
         }
         match self.offline.iter().find(|gap| gap.until <= gap.from) {
-            Some(gap) => Err(ParamError::new("offline", format!("until = {} is not after from = {}", gap.until, gap.from))),
+            Some(gap) => Err(ParamError::new(
+                "offline",
+                format!("until = {} is not after from = {}", gap.until, gap.from),
+            )),
             None => Ok(()),
         }
     }

@@ -140,5 +140,5 @@ fn every_host_meets_the_same_worlds() {
             }
         }
     }
-    assert_eq!(hash, 989_394_309_658_010_541);
+    assert_eq!(hash, 13_139_186_555_176_903_033);
 }
