@@ -1,4 +1,14 @@
 //! The laboratory: experiment files, runs, results and figures.
+//!
+//! An [`experiment`] file is read and checked, [`run`] runs every entry with
+//! every seed and keeps what is done, [`results`] sums up, [`figure`] draws.
 
+mod error;
 pub mod experiment;
 pub mod figure;
+mod files;
+pub mod results;
+pub mod run;
+
+pub use error::LabError;
+pub use files::read as read_text;

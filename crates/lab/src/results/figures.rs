@@ -1,0 +1,186 @@
+//! The figures of a run: regret over time, and regret against communication.
+
+use std::path::Path;
+
+use super::curves::{self, SeedCurve};
+use super::statistics::Estimate;
+use crate::error::LabError;
+use crate::figure::{Axis, Figure, Panels, Point, Series};
+use crate::run::{Curve, Manifest, ManifestEntry, read_manifest};
+
+/// Lines in one panel, at most.
+const MOST_LINES: usize = 16;
+
+/// Panels in one figure, at most.
+const MOST_PANELS: usize = 12;
+
+/// From this ratio of largest to smallest on, an axis is logarithmic.
+const WIDE: f64 = 20.0;
+
+/// What figures show of one entry.
+pub struct Drawn {
+    about: ManifestEntry,
+    over_time: Vec<Point>,
+    regret: Estimate,
+    transfers: Estimate,
+}
+
+impl Drawn {
+    /// Means and intervals over the curves of an entry.
+    pub fn new(about: &ManifestEntry, curves: &[&Curve]) -> Drawn {
+        let points = curves.iter().map(|curve| curve.tick.len()).min().unwrap_or_default();
+        let mut over_time = vec![Point::new(0.0, 0.0)];
+        over_time.extend((0..points).map(|point| {
+            let regret = Estimate::new(curves.iter().map(|curve| curve.regret[point]));
+            with_y(Point::new(curves[0].tick[point] as f64, regret.mean), &regret)
+        }));
+        let last = |value: fn(&Curve) -> f64| Estimate::new(curves.iter().map(|curve| value(curve)));
+        Drawn {
+            about: about.clone(),
+            over_time,
+            regret: last(|curve| curve.regret.last().copied().unwrap_or_default()),
+            transfers: last(|curve| curve.transfers.last().copied().unwrap_or_default() as f64),
+        }
+    }
+}
+
+/// Draws the figures of a finished run again.
+pub fn redraw(folder: &Path) -> Result<(), LabError> {
+    let manifest = read_manifest(folder)?.ok_or_else(|| {
+        LabError::Input(format!("{} holds no run: there is no manifest.json", folder.display()))
+    })?;
+    let curves = curves::read(folder)?;
+    let of_entry = |(number, about): (usize, &ManifestEntry)| {
+        let own: Vec<&Curve> =
+            curves.iter().filter(|one| one.entry == number).map(|SeedCurve { curve, .. }| curve).collect();
+        (!own.is_empty()).then(|| Drawn::new(about, &own))
+    };
+    let drawn: Option<Vec<Drawn>> = manifest.entries.iter().enumerate().map(of_entry).collect();
+    let Some(drawn) = drawn else {
+        return Err(LabError::Failed(format!(
+            "{} lacks some of its entries",
+            folder.join(curves::FILE).display()
+        )));
+    };
+    draw(folder, &manifest, &drawn)
+}
+
+/// Draws the figures of a run.
+pub fn draw(folder: &Path, manifest: &Manifest, drawn: &[Drawn]) -> Result<(), LabError> {
+    save(manifest, drawn, over_time, &folder.join("regret"))?;
+    save(manifest, drawn, against_communication, &folder.join("regret-vs-communication"))
+}
+
+type Draw = fn(&Manifest, &[&Drawn]) -> Figure;
+
+/// One panel per world.
+fn save(manifest: &Manifest, drawn: &[Drawn], one: Draw, stem: &Path) -> Result<(), LabError> {
+    let title = manifest.title.clone().unwrap_or_else(|| manifest.name.clone());
+    let of_stage = |stage: usize| drawn.iter().filter(|entry| entry.about.stage == stage).collect::<Vec<_>>();
+    let stages = manifest.stages.len();
+    if stages == 1 {
+        let figure = Figure { title, ..one(manifest, &of_stage(0)) };
+        return Ok(figure.save(stem)?);
+    }
+    let panel = |stage: usize| Figure {
+        title: manifest.stages[stage]["label"].as_str().unwrap_or_default().to_string(),
+        ..one(manifest, &of_stage(stage))
+    };
+    let shown = stages.min(MOST_PANELS);
+    let title =
+        if shown < stages { format!("{title} (the first {shown} of {stages} worlds)") } else { title };
+    let columns = if shown <= 4 { 2 } else { 3 };
+    Ok(Panels { title, columns, panels: (0..shown).map(panel).collect() }.save(stem)?)
+}
+
+fn over_time(manifest: &Manifest, drawn: &[&Drawn]) -> Figure {
+    let line = |entry: &&Drawn| Series::line(entry.about.short_label.clone(), entry.over_time.clone());
+    let mut note = seeds(manifest, "band");
+    if drawn.len() > MOST_LINES {
+        note = format!("the first {MOST_LINES} of {} entries; {note}", drawn.len());
+    }
+    Figure {
+        title: String::new(),
+        x: Axis::linear("Tick"),
+        y: Axis::linear("Cumulative regret"),
+        series: drawn.iter().take(MOST_LINES).map(line).collect(),
+        note: Some(note),
+    }
+}
+
+fn against_communication(manifest: &Manifest, drawn: &[&Drawn]) -> Figure {
+    let (silent, talking): (Vec<&&Drawn>, Vec<&&Drawn>) =
+        drawn.iter().partition(|entry| entry.transfers.mean == 0.0);
+    let mut blocks: Vec<usize> = talking.iter().map(|entry| entry.about.block).collect();
+    blocks.dedup();
+    let mut series: Vec<Series> = blocks
+        .into_iter()
+        .map(|block| {
+            trade_off(
+                talking.iter().filter(|entry| entry.about.block == block).map(|entry| **entry).collect(),
+            )
+        })
+        .collect();
+    series.extend(silent.iter().take(MOST_LINES).map(|entry| {
+        Series::horizontal(format!("{} (no messages)", entry.about.short_label), entry.regret.mean)
+    }));
+    let axis = |label: &str, values: Vec<f64>| {
+        let (low, high) =
+            values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
+        if low > 0.0 && high / low >= WIDE { Axis::log(label) } else { Axis::linear(label) }
+    };
+    Figure {
+        title: String::new(),
+        x: axis("Messages with statistics", talking.iter().map(|entry| entry.transfers.mean).collect()),
+        y: axis("Regret at the horizon", drawn.iter().map(|entry| entry.regret.mean).collect()),
+        series,
+        note: Some(seeds(manifest, "bars")),
+    }
+}
+
+/// The entries of one block: joined where one key is swept, and labelled with its values.
+fn trade_off(entries: Vec<&Drawn>) -> Series {
+    let first = &entries[0].about;
+    let single = entries.len() == 1;
+    let one_key = entries.iter().all(|entry| entry.about.swept.len() == 1);
+    let label = |entry: &Drawn| match entry.about.short_label.strip_prefix(&first.block_label) {
+        Some(rest) if !single => rest
+            .trim()
+            .split_once('=')
+            .filter(|_| one_key)
+            .map_or(rest.trim(), |(_, value)| value)
+            .to_string(),
+        _ => entry.about.short_label.clone(),
+    };
+    let points = entries
+        .iter()
+        .map(|entry| {
+            let point = with_y(Point::new(entry.transfers.mean, entry.regret.mean), &entry.regret);
+            let point = match entry.transfers.ci95 {
+                Some(half) => point.with_x_range(entry.transfers.mean - half, entry.transfers.mean + half),
+                None => point,
+            };
+            point.with_label(label(entry))
+        })
+        .collect();
+    match first.swept.first() {
+        Some((key, _)) if one_key && !single => {
+            Series::connected_dots(format!("{} ({key})", first.block_label), points)
+        }
+        _ => Series::dots(first.block_label.clone(), points),
+    }
+}
+
+fn with_y(point: Point, estimate: &Estimate) -> Point {
+    match estimate.ci95 {
+        Some(half) => point.with_y_range(estimate.mean - half, estimate.mean + half),
+        None => point,
+    }
+}
+
+fn seeds(manifest: &Manifest, mark: &str) -> String {
+    match manifest.seeds.len() {
+        1 => "one seed".into(),
+        n => format!("mean over {n} seeds, {mark}: 95% confidence"),
+    }
+}

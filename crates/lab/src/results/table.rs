@@ -1,0 +1,116 @@
+//! The summary as text.
+
+use super::Summary;
+
+/// The summaries as a table for people.
+pub fn table(summaries: &[Summary]) -> String {
+    let compared = summaries.len() > 1 && summaries.iter().any(|summary| summary.regret_vs_first_mean != 0.0);
+    let mut header = vec!["entry", "regret", "vs first", "reward", "transfers", "sent", "time per step"];
+    if !compared {
+        header.retain(|title| *title != "vs first");
+    }
+    let mut rows: Vec<Vec<String>> = vec![header.into_iter().map(String::from).collect()];
+    let mut stage = None;
+    for summary in summaries {
+        let first = stage != Some(&summary.stage);
+        stage = Some(&summary.stage);
+        let mut row =
+            vec![summary.label.clone(), plus_minus(summary.regret_mean, summary.regret_ci95, false)];
+        if compared {
+            let difference = || plus_minus(summary.regret_vs_first_mean, summary.regret_vs_first_ci95, true);
+            row.push(if first { "-".into() } else { difference() });
+        }
+        row.push(number(summary.reward_mean));
+        row.push(grouped(summary.transfers_mean));
+        row.push(bytes(summary.bytes_mean));
+        row.push(duration(summary.ns_per_step));
+        rows.push(row);
+    }
+    aligned(&rows)
+}
+
+/// The first column to the left, the others to the right.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+            if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        cells.collect::<Vec<_>>().join("   ").trim_end().to_string() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+fn plus_minus(mean: f64, half: Option<f64>, signed: bool) -> String {
+    let sign = if signed && mean > 0.0 { "+" } else { "" };
+    match half {
+        Some(half) => format!("{sign}{} ± {}", number(mean), number(half)),
+        None => format!("{sign}{}", number(mean)),
+    }
+}
+
+fn number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1000.0 => grouped(value),
+        size if size >= 100.0 => format!("{value:.1}"),
+        size if size >= 1.0 || size == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// 1234567 as 1,234,567.
+fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if value < 0.0 && digits != "0" { format!("-{out}") } else { out }
+}
+
+fn bytes(value: f64) -> String {
+    scaled(value, 1000.0, &["B", "kB", "MB", "GB", "TB"])
+}
+
+fn duration(nanoseconds: f64) -> String {
+    scaled(nanoseconds, 1000.0, &["ns", "us", "ms", "s"])
+}
+
+fn scaled(mut value: f64, step: f64, units: &[&str]) -> String {
+    let mut unit = 0;
+    while value >= step && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value >= 100.0 { 0 } else { 1 };
+    format!("{value:.digits$} {}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!(grouped(1234567.4), "1,234,567");
+        assert_eq!(grouped(-999.6), "-1,000");
+        assert_eq!(grouped(0.0), "0");
+        assert_eq!(number(0.01234), "0.012");
+        assert_eq!(number(581.27), "581.3");
+        assert_eq!(bytes(2_812_345.0), "2.8 MB");
+        assert_eq!(bytes(512.0), "512 B");
+        assert_eq!(duration(627.3), "627 ns");
+        assert_eq!(plus_minus(-12.5, Some(3.0), true), "-12.50 ± 3.00");
+        assert_eq!(plus_minus(12.5, None, true), "+12.50");
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [["a", "1"], ["long", "22"]].map(|row| row.map(String::from).to_vec());
+        assert_eq!(aligned(&rows), "a       1\nlong   22\n");
+    }
+}

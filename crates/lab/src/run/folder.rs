@@ -1,0 +1,199 @@
+//! The folder of a run: who may write there, and which runs it already holds.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::manifest::Manifest;
+use super::record::Record;
+use crate::error::LabError;
+use crate::files;
+
+const MANIFEST: &str = "manifest.json";
+const SUMMARY: &str = "summary.json";
+const SEEDS: &str = "seeds";
+
+/// Everything a run puts in its folder, beside its seeds and its manifest.
+const OUTPUTS: [&str; 8] = [
+    SUMMARY,
+    "summary.csv",
+    "curves.parquet",
+    "regret.svg",
+    "regret.png",
+    "regret-vs-communication.svg",
+    "regret-vs-communication.png",
+    "report.html",
+];
+
+/// What to do with a folder that already holds something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// Leave it alone and say so.
+    #[default]
+    Fresh,
+    /// Continue the run it holds.
+    Resume,
+    /// Replace the run it holds.
+    Force,
+}
+
+/// The folder of a run.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    manifest: Manifest,
+    /// Held as long as this run writes here.
+    _lock: Option<File>,
+}
+
+impl Folder {
+    /// Takes possession of a folder for a run. `again` is how to call the program once more.
+    pub fn claim(path: &Path, manifest: Manifest, start: Start) -> Result<Folder, LabError> {
+        let created = create(path)?;
+        let lock = lock(path)?;
+        let folder = Folder { path: path.to_path_buf(), manifest, _lock: lock };
+        let prepared = folder.prepare(start);
+        if prepared.is_err() && created {
+            // Only what is empty is removed.
+            let _ = fs::remove_dir(path.join(SEEDS));
+            let _ = fs::remove_dir(path);
+        }
+        prepared.map(|()| folder)
+    }
+
+    fn prepare(&self, start: Start) -> Result<(), LabError> {
+        let shown = self.path.display();
+        if start != Start::Force && !is_empty(&self.path)? {
+            let Some(there) = read_manifest(&self.path)? else {
+                return Err(LabError::Input(format!(
+                    "{shown} is not empty and holds no run: choose another --out, or --force to write there anyway"
+                )));
+            };
+            let difference = there.difference(&self.manifest);
+            match (start, difference) {
+                (Start::Resume, None) => {}
+                (Start::Resume, Some(difference)) => {
+                    return Err(LabError::Input(format!(
+                        "cannot resume {shown}, it holds another run: {difference}\n\
+                         choose another --out, or --force to replace it"
+                    )));
+                }
+                (_, None) => {
+                    let state =
+                        if self.path.join(SUMMARY).exists() { "the finished run" } else { "part of the run" };
+                    return Err(LabError::Input(format!(
+                        "{shown} already holds {state} of this experiment: \
+                         add --resume to use what is there, or --force to start over"
+                    )));
+                }
+                (_, Some(difference)) => {
+                    return Err(LabError::Input(format!(
+                        "{shown} holds another run: {difference}\nchoose another --out, or --force to replace it"
+                    )));
+                }
+            }
+        }
+        if start == Start::Force {
+            self.clear()?;
+        }
+        let seeds = self.path.join(SEEDS);
+        fs::create_dir_all(&seeds).map_err(|error| LabError::io("create", &seeds, &error))?;
+        files::remove_unfinished(&self.path);
+        files::remove_unfinished(&seeds);
+        let text = serde_json::to_string_pretty(&self.manifest).unwrap_or_default() + "\n";
+        files::write(&self.path.join(MANIFEST), text.as_bytes())
+    }
+
+    /// Removes an earlier run, and nothing else.
+    fn clear(&self) -> Result<(), LabError> {
+        for name in OUTPUTS.into_iter().chain([MANIFEST]) {
+            files::remove(&self.path.join(name))?;
+        }
+        for entry in fs::read_dir(self.path.join(SEEDS)).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "json") {
+                files::remove(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is about.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The record of a run, if it is there and whole.
+    pub fn record(&self, entry: usize, key: &str, seed: u64) -> Option<Record> {
+        let text = fs::read_to_string(self.record_path(entry, key, seed)).ok()?;
+        let record: Record = serde_json::from_str(&text).ok()?;
+        (record.entry == key && record.seed == seed).then_some(record)
+    }
+
+    /// Keeps the record of a run.
+    pub fn keep(&self, entry: usize, record: &Record) -> Result<(), LabError> {
+        let text = serde_json::to_string(record).unwrap_or_default();
+        files::write(&self.record_path(entry, &record.entry, record.seed), text.as_bytes())
+    }
+
+    fn record_path(&self, entry: usize, key: &str, seed: u64) -> PathBuf {
+        self.path.join(SEEDS).join(format!("{entry:03}-{key}-{seed}.json"))
+    }
+}
+
+/// The manifest of a folder of results.
+pub fn read_manifest(path: &Path) -> Result<Option<Manifest>, LabError> {
+    let path = path.join(MANIFEST);
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(LabError::io("read", &path, &error)),
+    };
+    serde_json::from_str(&text).map(Some).map_err(|error| {
+        LabError::Input(format!("{} is not a manifest of this version: {error}", path.display()))
+    })
+}
+
+/// Creates a folder; says whether it was not there before.
+fn create(path: &Path) -> Result<bool, LabError> {
+    match fs::metadata(path) {
+        Ok(there) if there.is_dir() => return Ok(false),
+        Ok(_) => {
+            let problem = format!("--out {} is a file: name a folder", path.display());
+            return Err(LabError::Input(problem));
+        }
+        Err(_) => {}
+    }
+    match fs::create_dir_all(path) {
+        Ok(()) => Ok(true),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists) => {
+            Err(LabError::Input(format!(
+                "--out {}: a part of this path is a file, not a folder",
+                path.display()
+            )))
+        }
+        Err(error) => Err(LabError::io("create", path, &error)),
+    }
+}
+
+fn is_empty(path: &Path) -> Result<bool, LabError> {
+    let mut entries = fs::read_dir(path).map_err(|error| LabError::io("read", path, &error))?;
+    Ok(entries.next().is_none())
+}
+
+/// Two runs must not write to one folder. Systems that cannot lock a folder go without.
+fn lock(path: &Path) -> Result<Option<File>, LabError> {
+    let Ok(folder) = File::open(path) else { return Ok(None) };
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(TryLockError::WouldBlock) => Err(LabError::Input(format!(
+            "another run is writing to {}: choose another --out",
+            path.display()
+        ))),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}

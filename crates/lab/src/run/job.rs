@@ -1,0 +1,88 @@
+//! One run: an entry and a seed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use cahoots_sim::driver::Options;
+use cahoots_sim::run::{Report, RunError, simulate};
+
+use super::record::{Curve, Effort, Record};
+use crate::error::LabError;
+use crate::experiment::Entry;
+
+/// Runs an entry for a seed; `None` when `progress` stopped it. `progress` sees
+/// the tick now and then.
+pub fn run(
+    entry: &Entry,
+    key: &str,
+    seed: u64,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> Result<Option<Record>, LabError> {
+    let failed = |why: String| LabError::Failed(format!("{}, seed {seed}: {why}", entry.label));
+    let mut begun = Instant::now();
+    // The clock starts at the first tick, when the world has been built.
+    let mut timed = |tick| {
+        if tick == 0 {
+            begun = Instant::now();
+        }
+        progress(tick)
+    };
+    let ran = catch_unwind(AssertUnwindSafe(|| {
+        simulate(&entry.algorithm, &entry.params, &entry.stage.scenario, seed, Options::default(), &mut timed)
+    }));
+    let nanoseconds = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    match ran {
+        Ok(Ok(report)) => {
+            let effort = Effort { nanoseconds, peak_rss_bytes: peak_rss_bytes() };
+            let record = record(key, seed, &report, effort);
+            if record.regret.is_finite() && record.reward.is_finite() && record.cost.is_finite() {
+                Ok(Some(record))
+            } else {
+                Err(failed("regret or reward is no longer a number; this is a fault of the algorithm".into()))
+            }
+        }
+        Ok(Err(RunError::Stopped)) => Ok(None),
+        Ok(Err(error)) => Err(failed(error.to_string())),
+        Err(panic) => {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_string());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            Err(failed(format!("an internal error, which should be reported: {text}")))
+        }
+    }
+}
+
+fn record(key: &str, seed: u64, report: &Report, effort: Effort) -> Record {
+    let (ledger, traffic) = (&report.ledger, &report.ledger.traffic);
+    let metrics = ledger.metrics.iter().filter(|(_, value)| value.is_finite());
+    Record {
+        entry: key.to_string(),
+        seed,
+        steps: ledger.steps,
+        regret: ledger.regret,
+        reward: ledger.reward,
+        uploads: traffic.uploads,
+        downloads: traffic.downloads,
+        peer_messages: traffic.peer_messages,
+        control_messages: traffic.control_messages,
+        scalars: traffic.scalars,
+        bytes: traffic.bytes,
+        cost: report.cost,
+        rounds: traffic.rounds,
+        duplicates_dropped: ledger.duplicates_dropped,
+        refused: ledger.refused,
+        abandoned: ledger.abandoned,
+        metrics: metrics.map(|(name, value)| ((*name).to_string(), *value)).collect(),
+        privacy: None,
+        curve: Curve::new(&ledger.curve),
+        effort,
+    }
+}
+
+/// The most memory this process ever had, as Linux counts it.
+fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes =
+        line.and_then(|line| line.split_whitespace().next()).and_then(|number| number.parse::<u64>().ok());
+    kilobytes.unwrap_or_default() * 1024
+}

@@ -1,0 +1,76 @@
+//! How far a run is: a bar on a terminal, a line now and then elsewhere.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Time between two lines where there is no terminal.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// Counters that running jobs add to.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Decisions taken.
+    pub steps: AtomicU64,
+    /// Runs finished.
+    pub runs: AtomicUsize,
+}
+
+/// Shows the counters on stderr.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    steps: u64,
+    runs: usize,
+    begun: Instant,
+    said: Instant,
+}
+
+impl Progress {
+    /// For so many decisions in so many runs; `quiet` shows nothing.
+    pub fn new(steps: u64, runs: usize, quiet: bool) -> Progress {
+        let now = Instant::now();
+        let bar = (!quiet && runs > 0).then(|| {
+            let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(8));
+            let template = "{bar:30} {percent:>3}%  {human_pos} of {human_len} interactions, {per_sec}, {eta} left  {msg}";
+            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        Progress { bar, steps, runs, begun: now, said: now }
+    }
+
+    /// Shows where things stand.
+    pub fn show(&mut self, counters: &Counters) {
+        let Some(bar) = &self.bar else { return };
+        let (steps, runs) = (counters.steps.load(Ordering::Relaxed), counters.runs.load(Ordering::Relaxed));
+        if !bar.is_hidden() {
+            bar.set_position(steps.min(self.steps));
+            bar.set_message(format!("({runs} of {} runs done)", self.runs));
+        } else if self.said.elapsed() >= BETWEEN_LINES {
+            self.said = Instant::now();
+            eprintln!("{}", self.line(steps, runs));
+        }
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn line(&self, steps: u64, runs: usize) -> String {
+        let (seconds, share) = (self.begun.elapsed().as_secs_f64(), steps as f64 / self.steps.max(1) as f64);
+        let left = if share > 0.0 {
+            format!(", about {:.0} s left", seconds * (1.0 - share).max(0.0) / share)
+        } else {
+            String::new()
+        };
+        let rate = steps as f64 / seconds.max(1e-9);
+        format!(
+            "{:3.0}%  {runs} of {} runs, {rate:.0} interactions per second{left}",
+            100.0 * share.min(1.0),
+            self.runs
+        )
+    }
+}

@@ -1,0 +1,110 @@
+//! One finished run, as it is kept on disk.
+
+use std::collections::BTreeMap;
+
+use cahoots_sim::ledger::CurvePoint;
+use serde::{Deserialize, Serialize};
+
+/// What one run gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Identifies algorithm, parameters and world.
+    pub entry: String,
+    /// The seed.
+    pub seed: u64,
+    /// Decisions.
+    pub steps: u64,
+    /// Pseudo-regret.
+    pub regret: f64,
+    /// Realised reward.
+    pub reward: f64,
+    /// Statistics from clients to the server.
+    pub uploads: u64,
+    /// Statistics from the server to clients.
+    pub downloads: u64,
+    /// Statistics between clients.
+    pub peer_messages: u64,
+    /// Signals, which are never charged.
+    pub control_messages: u64,
+    /// Numbers in charged messages.
+    pub scalars: u64,
+    /// Encoded bytes of charged messages.
+    pub bytes: u64,
+    /// Communication in the unit of the algorithm's paper.
+    pub cost: f64,
+    /// Synchronous rounds.
+    pub rounds: u64,
+    /// Copies that receivers dropped.
+    pub duplicates_dropped: u64,
+    /// Messages that receivers refused.
+    pub refused: u64,
+    /// Decisions whose reward never came.
+    pub abandoned: u64,
+    /// Last value of each metric.
+    pub metrics: BTreeMap<String, f64>,
+    /// What is promised about the data of a client.
+    pub privacy: Option<Privacy>,
+    /// The run over time.
+    pub curve: Curve,
+    /// What it took; the only part that differs from one time to the next.
+    pub effort: Effort,
+}
+
+/// A privacy guarantee.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Privacy {
+    /// Privacy loss.
+    pub epsilon: f64,
+    /// Probability that the loss is larger.
+    pub delta: f64,
+    /// What is protected.
+    pub unit: String,
+    /// From whom.
+    pub observer: String,
+    /// How noise and guarantee belong together.
+    pub calibration: String,
+}
+
+/// A run over time, column by column.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// When.
+    pub tick: Vec<u64>,
+    /// Pseudo-regret so far.
+    pub regret: Vec<f64>,
+    /// Realised reward so far.
+    pub reward: Vec<f64>,
+    /// Charged messages so far.
+    pub transfers: Vec<u64>,
+    /// Their bytes so far.
+    pub bytes: Vec<u64>,
+}
+
+/// Time and memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Effort {
+    /// Nanoseconds inside the run.
+    pub nanoseconds: u64,
+    /// Largest memory of the process so far, in bytes; 0 where the system does not say.
+    pub peak_rss_bytes: u64,
+}
+
+impl Record {
+    /// Charged messages.
+    pub fn transfers(&self) -> u64 {
+        self.uploads + self.downloads + self.peer_messages
+    }
+}
+
+impl Curve {
+    /// From the points of a ledger.
+    pub fn new(points: &[CurvePoint]) -> Curve {
+        Curve {
+            tick: points.iter().map(|point| point.tick).collect(),
+            regret: points.iter().map(|point| point.regret).collect(),
+            reward: points.iter().map(|point| point.reward).collect(),
+            transfers: points.iter().map(|point| point.transfers).collect(),
+            bytes: points.iter().map(|point| point.bytes).collect(),
+        }
+    }
+}
