@@ -244,7 +244,8 @@ mod tests {
         for seed in 0..60 {
             let mut rng = Keys::from_seed(seed).policy(NodeId(0), 0);
             let mut client = Buffered::new(RIDGE, nothing());
-            let mut server = Miniature { merged: LinearStats::empty(4), version: 0, last: 0, queue: VecDeque::new() };
+            let mut server =
+                Miniature { merged: LinearStats::empty(4), version: 0, last: 0, queue: VecDeque::new() };
             let (mut own, mut others_seen, mut others) = (0u64, 0u64, 0u64);
             for _ in 0..200 {
                 match rng.below(6) {

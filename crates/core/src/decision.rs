@@ -32,7 +32,9 @@ impl std::str::FromStr for DecisionId {
         let parse = |part: &str| part.parse::<u64>().ok();
         text.split_once('-')
             .and_then(|(epoch, number)| Some(DecisionId { epoch: parse(epoch)?, number: parse(number)? }))
-            .ok_or_else(|| format!("{text:?} is no decision id: expected EPOCH-NUMBER, as decide returned it"))
+            .ok_or_else(|| {
+                format!("{text:?} is no decision id: expected EPOCH-NUMBER, as decide returned it")
+            })
     }
 }
 

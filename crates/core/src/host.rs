@@ -178,12 +178,18 @@ impl<M: Machine> Host<M> {
         let mut waiting: Vec<_> = self
             .links
             .iter()
-            .flat_map(|(&to, link)| link.unconfirmed_after(0).map(move |message| (message.order, to, message)))
+            .flat_map(|(&to, link)| {
+                link.unconfirmed_after(0).map(move |message| (message.order, to, message))
+            })
             .collect();
         waiting.sort_unstable_by_key(|(order, ..)| *order);
         waiting
             .into_iter()
-            .map(|(_, to, message)| Outgoing { to, sequence: message.sequence, payload: message.payload.clone() })
+            .map(|(_, to, message)| Outgoing {
+                to,
+                sequence: message.sequence,
+                payload: message.payload.clone(),
+            })
             .collect()
     }
 
@@ -204,8 +210,7 @@ impl<M: Machine> Host<M> {
 }
 
 fn decode<M: Message>(payload: &[u8]) -> Result<M, Misbehaviour> {
-    let payload =
-        wire::Payload::decode(payload).map_err(|e| Misbehaviour::Unreadable(e.to_string()))?;
+    let payload = wire::Payload::decode(payload).map_err(|e| Misbehaviour::Unreadable(e.to_string()))?;
     M::from_wire(payload)
 }
 

@@ -83,7 +83,14 @@ impl Link {
 
     /// What must be sent again after a reconnect to a peer that has all up to `received`.
     pub fn unconfirmed_after(&self, received: u64) -> impl Iterator<Item = &Waiting> {
-        self.unconfirmed.iter().filter(move |message| message.sequence > received)
+        // Numbers have no gaps, so the place follows from the number.
+        let known = received.saturating_sub(self.confirmed_up_to()).min(self.unconfirmed.len() as u64);
+        self.unconfirmed.range(known as usize..)
+    }
+
+    /// Last number that is known to be on the peer's disk.
+    pub fn confirmed_up_to(&self) -> u64 {
+        self.sent - self.unconfirmed.len() as u64
     }
 
     /// Messages that wait for their confirmation.

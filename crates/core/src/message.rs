@@ -55,9 +55,7 @@ impl Message for Silence {
 
 /// A control payload: shared by all algorithms that signal.
 pub fn control(signal: u32, number: u64, phase: u64) -> wire::Payload {
-    wire::Payload {
-        shape: Some(wire::payload::Shape::Control(wire::Control { signal, number, phase })),
-    }
+    wire::Payload { shape: Some(wire::payload::Shape::Control(wire::Control { signal, number, phase })) }
 }
 
 /// Encoded length of [`control`]'s payload.

@@ -14,10 +14,14 @@ pub enum SnapshotError {
     #[error("not a snapshot, or a damaged one: {0}")]
     Damaged(String),
     /// Written by another version.
-    #[error("snapshot version {0}, this build reads version {VERSION}: start the version that wrote it, shut it down cleanly, then upgrade")]
+    #[error(
+        "snapshot version {0}, this build reads version {VERSION}: start the version that wrote it, shut it down cleanly, then upgrade"
+    )]
     Version(u8),
     /// Written on a host with other arithmetic.
-    #[error("this snapshot was computed {0} fused multiply-add, this host computes the other way: continuing would not be bit for bit the same")]
+    #[error(
+        "this snapshot was computed {0} fused multiply-add, this host computes the other way: continuing would not be bit for bit the same"
+    )]
     Arithmetic(&'static str),
 }
 

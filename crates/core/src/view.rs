@@ -59,12 +59,7 @@ impl View {
 
     /// For the network: `merged` is the receiver's last upload in this view.
     pub fn to_wire(&self, merged: u64) -> wire::Payload {
-        let view = wire::View {
-            version: self.version,
-            merged,
-            phase: 0,
-            stats: Some(self.stats.to_wire()),
-        };
+        let view = wire::View { version: self.version, merged, phase: 0, stats: Some(self.stats.to_wire()) };
         wire::Payload { shape: Some(wire::payload::Shape::View(view)) }
     }
 

@@ -9,5 +9,6 @@ use crate::error::Misbehaviour;
 
 /// log det(gram + ridge I), or the news that no data can have led to this matrix.
 pub fn log_det(gram: &Symmetric, ridge: f64) -> Result<f64, Misbehaviour> {
-    cahoots_kernel::log_det(gram.packed(), gram.dim(), ridge).map_err(|e| Misbehaviour::Indefinite(e.to_string()))
+    cahoots_kernel::log_det(gram.packed(), gram.dim(), ridge)
+        .map_err(|e| Misbehaviour::Indefinite(e.to_string()))
 }

@@ -68,7 +68,13 @@ impl LinearPolicy {
                 let radius = self.confidence.radius(factor.log_det(), model.count);
                 let mut scores = Scores::default();
                 factor.score(arms, &mut scores);
-                pick(scores.mean.iter().zip(&scores.width2).map(|(mean, width2)| mean + radius * width2.sqrt()))
+                pick(
+                    scores
+                        .mean
+                        .iter()
+                        .zip(&scores.width2)
+                        .map(|(mean, width2)| mean + radius * width2.sqrt()),
+                )
             }
             PolicyKind::LinTs => {
                 // theta = W'(z + scale g), so x.theta = (W x).(z + scale g)
@@ -108,4 +114,97 @@ fn toward(factor: &Factor, arms: &Tiles, direction: &[f64]) -> ArmIndex {
     let mut scores = Scores::default();
     factor.score_toward(arms, direction, &mut scores);
     pick(scores.mean.iter().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Radius;
+    use crate::{Keys, NodeId};
+
+    const RIDGE: f64 = 0.5;
+
+    fn policy(kind: PolicyKind) -> LinearPolicy {
+        let confidence = Confidence::new(Radius::Fixed(0.7), 0.1, 0.1, RIDGE, 2).unwrap();
+        LinearPolicy { kind, confidence, sampling_scale: 0.4, perturbation: 2.0 }
+    }
+
+    fn some_data() -> LinearStats {
+        let mut stats = LinearStats::empty_with_contexts(2);
+        for i in 0..12 {
+            let x = [0.2 + 0.1 * f64::from(i % 4), 0.9 - 0.15 * f64::from(i % 3)];
+            stats.observe(&x, 0.6 * x[0] + 0.5 * x[1]);
+        }
+        stats
+    }
+
+    fn two_arms() -> Tiles {
+        let mut arms = Tiles::new(2);
+        arms.push(&[0.9, 0.1]);
+        arms.push(&[0.3, 0.75]);
+        arms
+    }
+
+    /// How often arm 0 is chosen, of `n`.
+    fn share_of_arm_0(policy: &LinearPolicy, stats: &LinearStats, n: u64) -> f64 {
+        let factor = Factor::of(stats.gram.packed(), &stats.moment, RIDGE).unwrap();
+        let keys = Keys::from_seed(5);
+        let chosen = (0..n).filter(|&number| {
+            let model = LinearModel { factor: &factor, count: stats.count, stats: || stats.clone() };
+            policy.choose(model, &two_arms(), &mut keys.choice(NodeId(0), number)) == ArmIndex(0)
+        });
+        chosen.count() as f64 / n as f64
+    }
+
+    /// V^-1 applied to b, and b' V^-1 b.
+    fn solve(stats: &LinearStats, b: [f64; 2]) -> ([f64; 2], f64) {
+        let g = &stats.gram;
+        let (p, q, r) = (g.get(0, 0) + RIDGE, g.get(1, 0), g.get(1, 1) + RIDGE);
+        let det = p * r - q * q;
+        let x = [(r * b[0] - q * b[1]) / det, (p * b[1] - q * b[0]) / det];
+        (x, x[0] * b[0] + x[1] * b[1])
+    }
+
+    fn assert_share(found: f64, mean: f64, variance: f64, n: u64) {
+        let expected = 0.5 * libm::erfc(-mean / (2.0 * variance).sqrt());
+        let error = (expected * (1.0 - expected) / n as f64).sqrt();
+        assert!(expected > 0.05 && expected < 0.95, "the test must be able to fail: {expected}");
+        assert!((found - expected).abs() < 5.0 * error, "{found} against {expected} +- {error}");
+    }
+
+    #[test]
+    fn lints_draws_the_difference_of_two_arms_from_its_posterior() {
+        let (stats, n) = (some_data(), 40_000);
+        let difference = [0.6, -0.65];
+        let (direction, width2) = solve(&stats, difference);
+        let mean = direction[0] * stats.moment[0] + direction[1] * stats.moment[1];
+        let found = share_of_arm_0(&policy(PolicyKind::LinTs), &stats, n);
+        assert_share(found, mean, 0.4 * 0.4 * width2, n);
+    }
+
+    #[test]
+    fn linphe_perturbs_with_the_moments_of_binomial_pseudo_rewards() {
+        let (stats, n, a) = (some_data(), 40_000, 2.0);
+        let (d, _) = solve(&stats, [0.6, -0.65]);
+        // theta = V^-1 (b + sum x Z) / (a + 1)
+        let moment = |i: usize| (stats.moment[i] + 0.5 * a * stats.contexts[i]) / (a + 1.0);
+        let mean = d[0] * moment(0) + d[1] * moment(1);
+        let g = &stats.gram;
+        let square = d[0] * d[0] * g.get(0, 0) + 2.0 * d[0] * d[1] * g.get(1, 0) + d[1] * d[1] * g.get(1, 1);
+        let found = share_of_arm_0(&policy(PolicyKind::LinPhe), &stats, n);
+        assert_share(found, mean, a / 4.0 * square / ((a + 1.0) * (a + 1.0)), n);
+    }
+
+    #[test]
+    fn linucb_takes_the_highest_bound_and_uniform_takes_any() {
+        let stats = some_data();
+        let bound = |x: [f64; 2]| {
+            let (direction, width2) = solve(&stats, x);
+            direction[0] * stats.moment[0] + direction[1] * stats.moment[1] + 0.7 * width2.sqrt()
+        };
+        let best = bound([0.9, 0.1]) > bound([0.3, 0.75]);
+        assert_eq!(share_of_arm_0(&policy(PolicyKind::LinUcb), &stats, 10) == 1.0, best);
+        let share = share_of_arm_0(&policy(PolicyKind::Uniform), &stats, 10_000);
+        assert!((share - 0.5).abs() < 5.0 * 0.005, "{share}");
+    }
 }

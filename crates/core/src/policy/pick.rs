@@ -22,7 +22,9 @@ impl Default for Best {
 impl Best {
     /// Looks at the next arm; NaN never wins.
     pub fn offer(&mut self, arm: usize, value: f64) {
-        if value > self.value + TOLERANCE * self.value.abs().max(1.0) || self.value == f64::NEG_INFINITY && value > self.value {
+        if value > self.value + TOLERANCE * self.value.abs().max(1.0)
+            || self.value == f64::NEG_INFINITY && value > self.value
+        {
             *self = Best { arm: arm as u32, value };
         }
     }

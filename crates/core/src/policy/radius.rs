@@ -30,7 +30,13 @@ pub struct Confidence {
 
 impl Confidence {
     /// For rewards with sub-Gaussian `noise`, right with probability `1 - failure_prob`.
-    pub fn new(form: Radius, noise: f64, failure_prob: f64, ridge: f64, dim: usize) -> Result<Self, ParamError> {
+    pub fn new(
+        form: Radius,
+        noise: f64,
+        failure_prob: f64,
+        ridge: f64,
+        dim: usize,
+    ) -> Result<Self, ParamError> {
         if let Radius::Fixed(value) = form {
             ParamError::not_negative("radius", value)?;
         }

@@ -37,11 +37,7 @@ impl LinearStats {
 
     /// No data, of the same shape as `self`.
     pub fn emptied(&self) -> Self {
-        if self.contexts.is_empty() {
-            Self::empty(self.dim())
-        } else {
-            Self::empty_with_contexts(self.dim())
-        }
+        if self.contexts.is_empty() { Self::empty(self.dim()) } else { Self::empty_with_contexts(self.dim()) }
     }
 
     /// Features of a context.
@@ -142,8 +138,8 @@ impl LinearStats {
 
 #[cfg(test)]
 mod tests {
-    use prost::Message;
     use proptest::prelude::*;
+    use prost::Message;
 
     use super::*;
 
