@@ -42,6 +42,7 @@ pub struct KernelStep<'a> {
     sets: Vec<Tiles>,
     factor: Factor,
     scores: Scores,
+    x: Vec<f64>,
 }
 
 impl<'a> KernelStep<'a> {
@@ -60,6 +61,7 @@ impl<'a> KernelStep<'a> {
             sets,
             factor: Factor::ridge(problem.dim, RIDGE),
             scores: Scores::default(),
+            x: vec![0.0; problem.dim],
         }
     }
 }
@@ -73,7 +75,8 @@ impl Contestant for KernelStep<'_> {
         let arms = &self.sets[set];
         self.factor.score_with(self.level, arms, &mut self.scores);
         let k = self.scores.optimistic_with(self.level, ALPHA).expect("an arm");
-        self.factor.learn_arm_with(self.level, arms, k, self.problem.rewards[set][k]);
+        arms.row_into(k, &mut self.x);
+        self.factor.learn_with(self.level, &self.x, self.problem.rewards[set][k]);
         k
     }
 
