@@ -7,11 +7,19 @@
 //! inputs since, so that a node that was killed continues bit for bit.
 //! `lockstep` hands out steps in the simulator's order, to prove it.
 
+pub mod client;
 pub mod clock;
+pub mod commands;
+pub mod config;
+pub mod coordinator;
 pub mod error;
+pub mod http;
 pub mod machinery;
+pub mod secret;
+pub mod soak;
 pub mod store;
 pub mod terms;
+pub mod transport;
 
 pub use error::NodeError;
 pub use terms::Terms;

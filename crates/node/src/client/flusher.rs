@@ -1,0 +1,61 @@
+//! The thread that makes things durable: it takes everything that has been
+//! logged, commits it at once, and lets go what was waiting for that. While it
+//! commits, the next batch gathers.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Shared;
+use crate::store::{Batch, Store, StoreError};
+
+/// Decisions are committed with the next reward; without one, at this size.
+const LARGE: usize = 1 << 20;
+
+pub(super) fn run(shared: &Arc<Shared>, mut store: Store, tick: Duration, snapshot_every: u64) -> Result<(), StoreError> {
+    let mut next_tick = Instant::now() + tick;
+    loop {
+        let mut state = shared.lock();
+        while !state.flush && !state.stop && state.batch.bytes() < LARGE {
+            let now = Instant::now();
+            if now >= next_tick {
+                next_tick = now + tick;
+                state.tick();
+                state.flush |= !state.batch.is_empty();
+                continue;
+            }
+            state = shared.work.wait_timeout(state, next_tick - now).expect("no panic under the lock").0;
+        }
+        let stop = state.stop;
+        if state.failed.is_some() {
+            return Ok(());
+        }
+        state.flush = false;
+        let mut batch: Batch = std::mem::take(&mut state.batch);
+        let after = std::mem::take(&mut state.after);
+        let owes = std::mem::take(&mut state.owes);
+        let marks = state.marks();
+        if store.wants_snapshot(snapshot_every) || stop {
+            let now = state.clock.now();
+            if let Some(member) = &state.member {
+                batch.snapshot(member.machine.save());
+                batch.set("tick", now.to_le_bytes().to_vec());
+            }
+        }
+        drop(state);
+        let committed = if batch.is_empty() { Ok(()) } else { store.commit(batch) };
+        let mut state = shared.lock();
+        match committed {
+            Ok(()) => state.committed(marks, owes, after),
+            Err(error) => {
+                state.fail(error.to_string());
+                shared.over.notify_waiters();
+                return Err(error);
+            }
+        }
+        if stop {
+            state.fail("this client was shut down".into());
+            shared.over.notify_waiters();
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Keeping in touch with the coordinator: connect, greet, send again what is
+//! not confirmed, and start over when the connection breaks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cahoots_core::{NodeId, wire};
+
+use super::Shared;
+use super::state::{self, Marks};
+use crate::error::NodeError;
+use crate::terms::Terms;
+use crate::transport::proto::{Frame, Hello, Welcome};
+use crate::transport::{Kind, Outbox, Stream, dial, frame};
+
+/// First pause after a failed attempt.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// How long a coordinator may take to say hello back.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why a session ended.
+enum Ended {
+    /// To be tried again.
+    Broken(String),
+    /// Trying again will not help.
+    Refused(String),
+}
+
+impl From<String> for Ended {
+    fn from(reason: String) -> Ended {
+        Ended::Broken(reason)
+    }
+}
+
+/// Keeps a connection until the client stops.
+pub(super) async fn keep(shared: Arc<Shared>, coordinator: String, longest_pause: Duration) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let over = shared.over.notified();
+        let stopped = {
+            let state = shared.lock();
+            state.stop || state.failed.is_some()
+        };
+        if stopped {
+            return;
+        }
+        let mut greeted = false;
+        let ended = tokio::select! {
+            ended = session(&shared, &coordinator, &mut greeted) => ended,
+            () = over => continue,
+        };
+        shared.lock().outbox = None;
+        match ended {
+            Ended::Refused(reason) => {
+                tracing::error!(reason, "refused by the coordinator");
+                shared.lock().fail(format!("refused by the coordinator: {reason}"));
+                shared.over.notify_waiters();
+                return;
+            }
+            Ended::Broken(reason) => {
+                tracing::info!(reason, pause_ms = pause.as_millis() as u64, "no connection to the coordinator");
+                shared.lock().trouble(reason);
+            }
+        }
+        if greeted {
+            pause = FIRST_PAUSE;
+        }
+        let over = shared.over.notified();
+        if !shared.lock().stop {
+            tokio::select! {
+                () = tokio::time::sleep(jittered(pause)) => {}
+                () = over => {}
+            }
+        }
+        pause = (pause * 2).min(longest_pause);
+    }
+}
+
+/// Between half and all of a pause, so that clients do not come back as one.
+fn jittered(pause: Duration) -> Duration {
+    let mut byte = [0u8; 1];
+    let _ = getrandom::fill(&mut byte);
+    pause.mul_f64(0.5 + f64::from(byte[0]) / 512.0)
+}
+
+async fn session(shared: &Arc<Shared>, coordinator: &str, greeted: &mut bool) -> Ended {
+    match connected(shared, coordinator, greeted).await {
+        Ok(()) => Ended::Broken("the coordinator closed the connection".into()),
+        Err(ended) => ended,
+    }
+}
+
+async fn connected(shared: &Arc<Shared>, coordinator: &str, greeted: &mut bool) -> Result<(), Ended> {
+    let (frames, outgoing) = Outbox::channel();
+    let _ = frames.try_send(shared.hello());
+    let mut stream = tokio::time::timeout(PATIENCE, dial(coordinator, outgoing))
+        .await
+        .map_err(|_| "the coordinator does not answer".to_string())??;
+    let first = tokio::time::timeout(PATIENCE, stream.next())
+        .await
+        .map_err(|_| "the coordinator does not answer".to_string())??;
+    match first.and_then(|frame| frame.kind) {
+        Some(Kind::Welcome(welcome)) => {
+            shared.welcome(welcome, frames).map_err(|e| Ended::Refused(e.to_string()))?;
+            *greeted = true;
+        }
+        Some(Kind::Refusal(refusal)) if refusal.r#final => return Err(Ended::Refused(refusal.reason)),
+        Some(Kind::Refusal(refusal)) => return Err(Ended::Broken(refusal.reason)),
+        _ => return Err(Ended::Broken("no welcome from the coordinator".into())),
+    }
+    listen(shared, &mut stream).await
+}
+
+async fn listen(shared: &Arc<Shared>, stream: &mut Stream) -> Result<(), Ended> {
+    while let Some(frame) = stream.next().await? {
+        let Some(kind) = frame.kind else { continue };
+        let mut state = shared.lock();
+        if state.failed.is_some() {
+            return Ok(());
+        }
+        match kind {
+            Kind::Envelope(envelope) => state.envelope(envelope)?,
+            Kind::Confirm(confirm) => {
+                let link = state.link().ok_or("a confirmation before the terms were known".to_string())?;
+                if confirm.sequence > link.sent() {
+                    return Err(Ended::Broken("a confirmation of what was never sent".into()));
+                }
+                link.confirmed(confirm.sequence);
+                if !state.pump() {
+                    return Err(Ended::Broken("the connection takes no more".into()));
+                }
+            }
+            Kind::Grant(grant) => state.grant(grant)?,
+            Kind::Refusal(refusal) if refusal.r#final => return Err(Ended::Refused(refusal.reason)),
+            Kind::Refusal(refusal) => return Err(Ended::Broken(refusal.reason)),
+            _ => return Err(Ended::Broken("a frame that only clients send".into())),
+        }
+        if state.flush {
+            shared.work.notify_one();
+        }
+    }
+    Ok(())
+}
+
+impl Shared {
+    /// Who we are and what we have on disk.
+    fn hello(&self) -> Frame {
+        let mut state = self.lock();
+        let Marks { sent, received, .. } = state.durable;
+        let parameters = state.member.as_ref().map_or(0, |member| member.head.parameters);
+        state.connections += 1;
+        frame(Kind::Hello(Hello {
+            federation: self.federation.clone(),
+            client: self.me.0,
+            instance: self.instance.to_vec(),
+            version: wire::VERSION,
+            parameters,
+            received,
+            sent,
+        }))
+    }
+
+    /// The coordinator has let us in: learn the terms, send what it has not got.
+    fn welcome(&self, welcome: Welcome, frames: tokio::sync::mpsc::Sender<Frame>) -> Result<(), NodeError> {
+        let mut state = self.lock();
+        if state.member.is_none() {
+            let terms = Terms::from_toml(&welcome.terms)?;
+            if terms.hash() != welcome.parameters {
+                return Err(NodeError::Config("terms that do not fit their hash: the coordinator runs another version".into()));
+            }
+            let member = state::member(terms, &self.federation, self.me, self.secret, None, None)?;
+            state.batch.set("terms", welcome.terms.into_bytes());
+            state.join(member, true);
+            state.flush = true;
+            self.work.notify_one();
+        }
+        let member = state.member.as_mut().expect("joined above");
+        if member.head.parameters != welcome.parameters {
+            return Err(NodeError::Config("the coordinator's terms are not those of this client's store".into()));
+        }
+        let link = member.machine.link(NodeId::SERVER);
+        if welcome.received > link.sent() || welcome.sent < link.received() {
+            return Err(NodeError::Config(
+                "the coordinator and this client remember different messages: one of their stores is an old copy; put the newest back"
+                    .into(),
+            ));
+        }
+        link.confirmed(welcome.received);
+        state.outbox = Some(Outbox::new(frames, welcome.received));
+        state.trouble(String::new());
+        tracing::info!("connected to the coordinator");
+        if !state.pump() {
+            state.outbox = None;
+        }
+        Ok(())
+    }
+}

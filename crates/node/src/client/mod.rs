@@ -1,0 +1,382 @@
+//! A client beside an app: decides, learns, and stays in touch with its
+//! coordinator. Works while offline; what was acknowledged survives.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), cahoots_node::NodeError> {
+//! # let config: cahoots_node::client::ClientConfig = unimplemented!();
+//! use cahoots_node::client::{Arms, Client};
+//!
+//! let client = Client::open(config)?;
+//! let arms = vec![vec![1.0, 0.0], vec![0.0, 1.0]];
+//! let decision = client.decide(None, Arms::Features(&arms))?;
+//! client.reward(decision.id, 1.0)?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod flusher;
+mod link;
+mod lockstep;
+mod state;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use cahoots_core::arms::ArmError;
+use cahoots_core::decision::Taken;
+use cahoots_core::{ArmIndex, DecisionId, NodeId};
+use serde::Serialize;
+use tokio::sync::{Notify, oneshot};
+
+use self::state::State;
+use crate::clock::Clock;
+use crate::error::NodeError;
+use crate::machinery::Plain;
+use crate::secret;
+use crate::store::{Batch, Store, StoreError, Sync};
+use crate::terms::Terms;
+
+/// What a client needs to know.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    /// Name of the federation.
+    pub federation: String,
+    /// Where the coordinator is, as "http://host:port"; without one, the client keeps to itself.
+    pub coordinator: Option<String>,
+    /// The number of this client.
+    pub client: u32,
+    /// Its file.
+    pub store: PathBuf,
+    /// What "on disk" means.
+    pub sync: Sync,
+    /// The federation's terms, if they are to be known before the first connection.
+    pub terms: Option<Terms>,
+    /// Length of a tick.
+    pub tick: Duration,
+    /// After this time without a reward, a decision is given up.
+    pub expiry: Duration,
+    /// Log entries after which a snapshot is written.
+    pub snapshot_every: u64,
+    /// The longest pause between two attempts to connect.
+    pub longest_pause: Duration,
+}
+
+/// The arms on offer.
+#[derive(Clone, Copy, Debug)]
+pub enum Arms<'a> {
+    /// This many arms without features.
+    Plain(usize),
+    /// One row of features per arm: the shared ones, then the client's own where it has some.
+    Features(&'a [Vec<f64>]),
+}
+
+/// A decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Its name, to be given back with the reward.
+    pub id: DecisionId,
+    /// The chosen arm.
+    pub arm: ArmIndex,
+}
+
+/// A reward that is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ack {
+    /// It was learned from.
+    Learned,
+    /// It had been before.
+    Repeated,
+}
+
+/// What a client tells about itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    /// Number of this client.
+    pub client: u32,
+    /// Are the terms known?
+    pub joined: bool,
+    /// Is there a connection to the coordinator?
+    pub connected: bool,
+    /// Messages to the coordinator, ever.
+    pub uploads: u64,
+    /// Messages from the coordinator, ever.
+    pub downloads: u64,
+    /// Messages that the coordinator has not confirmed.
+    pub unconfirmed: u64,
+    /// Decisions that wait for their reward.
+    pub open_decisions: usize,
+    /// Decisions given up since this start.
+    pub expired: u64,
+    /// Starts of this client.
+    pub epoch: u64,
+    /// Attempts to connect since this start.
+    pub attempts: u64,
+    /// Why there is no connection, or why inputs are refused.
+    pub trouble: Option<String>,
+}
+
+/// A running client.
+pub struct Client {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// The flusher has something to do.
+    work: Condvar,
+    /// Inputs are not taken any more.
+    over: Notify,
+    federation: String,
+    me: NodeId,
+    instance: [u8; 16],
+    secret: [u8; 32],
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no panic under the lock")
+    }
+}
+
+impl Client {
+    /// Opens the store, replays what a kill interrupted, and is ready.
+    pub fn open(config: ClientConfig) -> Result<Client, NodeError> {
+        let me = NodeId(config.client);
+        let owner = format!("{me} of federation {:?}", config.federation);
+        let (mut store, recovered) = Store::open(&config.store, &owner, config.sync)?;
+        let mut first = Batch::default();
+        let instance = secret::kept(&store, &mut first, "instance")?;
+        let secret = secret::kept(&store, &mut first, "secret")?;
+        let born = secret::born(&store, &mut first)?;
+        let epoch = store.get("epoch")?.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes) + 1;
+        first.set("epoch", epoch.to_le_bytes().to_vec());
+        let clock = Clock::new(born, config.tick, secret::tick(&store)?);
+        let mut state = State::new(epoch, clock, state::ticks(config.expiry, config.tick));
+        let stored = store.get("terms")?.and_then(|bytes| String::from_utf8(bytes).ok());
+        let terms = match (&stored, &config.terms) {
+            (Some(text), Some(given)) if *text != given.to_toml() => {
+                return Err(NodeError::Config(format!(
+                    "store {}: [terms] differ from those that this client joined under; remove them, or use a new store",
+                    config.store.display()
+                )));
+            }
+            (Some(text), _) => Some(Terms::from_toml(text)?),
+            (None, given) => given.clone(),
+        };
+        if let Some(terms) = terms {
+            if stored.is_none() {
+                first.set("terms", terms.to_toml().into_bytes());
+            }
+            let saved = recovered.snapshot.as_deref();
+            let mut member = state::member(terms, &config.federation, me, secret, saved, store.get("lockstep")?)?;
+            for entry in &recovered.log {
+                let tick = member.machine.replay(entry, &member.keys).map_err(|what| StoreError::Damaged {
+                    path: config.store.clone(),
+                    what: format!("a log entry cannot be replayed ({what})"),
+                })?;
+                state.clock.seen(tick);
+            }
+            let new = saved.is_none() && recovered.log.is_empty();
+            state.join(member, new);
+        }
+        // The epoch must be on disk before the first decision bears it.
+        store.commit(first)?;
+        let pending = std::mem::take(&mut state.batch);
+        if !pending.is_empty() {
+            store.commit(pending)?;
+        }
+        state.durable = state.marks();
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            work: Condvar::new(),
+            over: Notify::new(),
+            federation: config.federation.clone(),
+            me,
+            instance,
+            secret,
+        });
+        let threads = start(&shared, store, config)?;
+        Ok(Client { shared, threads })
+    }
+
+    /// Chooses an arm. Not yet on disk: after a crash the decision may be
+    /// unknown, and so may its reward be.
+    pub fn decide(&self, user: Option<u32>, arms: Arms<'_>) -> Result<Decision, NodeError> {
+        let mut guard = self.shared.lock();
+        let user = guard.user(user)?;
+        let state = &mut *guard;
+        let member = state.member.as_mut().expect("looked at above");
+        if member.lockstep.is_some() {
+            return Err(NodeError::Lockstep);
+        }
+        let (dim, own) = (member.machine.seat().dim, member.machine.seat().local_dim);
+        fill(&mut state.arms, arms, dim, own, member.terms.setting.arms)?;
+        let now = state.clock.now();
+        let (arm, id, entry) =
+            member.machine.decide(now, state.epoch, user, &state.arms, &member.keys, &mut state.out)?;
+        state.log(entry);
+        if state.flush {
+            self.shared.work.notify_one();
+        }
+        Ok(Decision { id, arm })
+    }
+
+    /// Learns from a reward; returns when it is on disk. Blocks.
+    pub fn reward(&self, id: DecisionId, value: f64) -> Result<Ack, NodeError> {
+        let (ack, durable) = self.take_reward(id, value)?;
+        settle(durable.blocking_recv()).map(|()| ack)
+    }
+
+    /// [`Client::reward`] for callers that must not block.
+    pub async fn reward_async(&self, id: DecisionId, value: f64) -> Result<Ack, NodeError> {
+        let (ack, durable) = self.take_reward(id, value)?;
+        settle(durable.await).map(|()| ack)
+    }
+
+    fn take_reward(&self, id: DecisionId, value: f64) -> Result<(Ack, oneshot::Receiver<Result<(), String>>), NodeError> {
+        let mut state = self.shared.lock();
+        let member = state.ready()?;
+        if member.lockstep.is_some() {
+            return Err(NodeError::Lockstep);
+        }
+        let ack = match member.machine.check_reward(id, value)? {
+            Taken::Fresh(()) => {
+                state.input(Plain::Reward(id, value), None);
+                Ack::Learned
+            }
+            // The first one may still be on its way to the disk: wait for it too.
+            Taken::Repeated => Ack::Repeated,
+        };
+        let durable = state.wait();
+        self.shared.work.notify_one();
+        Ok((ack, durable))
+    }
+
+    /// Gives a decision up: its reward will not come.
+    pub fn abandon(&self, id: DecisionId) -> Result<(), NodeError> {
+        let mut state = self.shared.lock();
+        if state.ready()?.lockstep.is_some() {
+            return Err(NodeError::Lockstep);
+        }
+        state.input(Plain::Abandon(id), None);
+        if state.flush {
+            self.shared.work.notify_one();
+        }
+        Ok(())
+    }
+
+    /// What it is doing.
+    pub fn status(&self) -> Status {
+        let mut state = self.shared.lock();
+        let (uploads, downloads, unconfirmed) = state
+            .link()
+            .map_or((0, 0, 0), |link| (link.sent(), link.received(), link.unconfirmed() as u64));
+        Status {
+            client: self.shared.me.0,
+            joined: state.member.is_some(),
+            connected: state.outbox.is_some(),
+            uploads,
+            downloads,
+            unconfirmed,
+            open_decisions: state.member.as_ref().map_or(0, |member| member.machine.open()),
+            expired: state.expired,
+            epoch: state.epoch,
+            attempts: state.connections,
+            trouble: state.failed.clone().or_else(|| state.trouble.clone()),
+        }
+    }
+
+    /// Why inputs are not taken any more, if so.
+    pub fn failure(&self) -> Option<String> {
+        self.shared.lock().failed.clone()
+    }
+
+    /// Becomes ready when inputs are not taken any more.
+    pub async fn over(&self) {
+        let over = self.shared.over.notified();
+        if self.failure().is_none() {
+            over.await;
+        }
+    }
+
+    /// Writes a snapshot and stops. Blocks.
+    pub fn stop(mut self) {
+        self.halt();
+    }
+
+    fn halt(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.work.notify_one();
+        self.shared.over.notify_waiters();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.halt();
+    }
+}
+
+fn start(shared: &Arc<Shared>, store: Store, config: ClientConfig) -> Result<Vec<JoinHandle<()>>, NodeError> {
+    let failed = |e: std::io::Error| NodeError::Stopped(format!("a thread could not be started: {e}"));
+    let flushing = shared.clone();
+    let (tick, every) = (config.tick, config.snapshot_every);
+    let flusher = std::thread::Builder::new().name("cahoots-flusher".into()).spawn(move || {
+        if let Err(error) = flusher::run(&flushing, store, tick, every) {
+            tracing::error!(%error, "the client has stopped");
+        }
+    });
+    let mut threads = vec![flusher.map_err(failed)?];
+    if let Some(coordinator) = config.coordinator {
+        let linked = shared.clone();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let link = std::thread::Builder::new()
+            .name("cahoots-link".into())
+            .spawn(move || runtime.block_on(link::keep(linked, coordinator, config.longest_pause)));
+        threads.push(link.map_err(failed)?);
+    }
+    Ok(threads)
+}
+
+fn settle(durable: Result<Result<(), String>, oneshot::error::RecvError>) -> Result<(), NodeError> {
+    match durable {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(reason)) => Err(NodeError::Stopped(reason)),
+        Err(_) => Err(NodeError::Stopped("this client was shut down".into())),
+    }
+}
+
+fn fill(buffer: &mut cahoots_core::ArmBuffer, arms: Arms<'_>, dim: usize, own: usize, usual: usize) -> Result<(), NodeError> {
+    match arms {
+        Arms::Plain(_) if dim > 0 => Err(NodeError::Request(format!(
+            "this federation's arms have features: offer a list of rows of {} numbers each",
+            dim + own
+        ))),
+        Arms::Features(_) if dim == 0 => {
+            Err(NodeError::Request(format!("this federation's arms have no features: offer their number, {usual}")))
+        }
+        Arms::Plain(arms) if arms != usual => {
+            Err(NodeError::Request(format!("{arms} arms where this federation has {usual}")))
+        }
+        Arms::Plain(arms) => {
+            buffer.plain = arms;
+            Ok(())
+        }
+        Arms::Features([]) => Err(ArmError::Empty.into()),
+        Arms::Features(rows) => {
+            if let Some(row) = rows.iter().find(|row| row.len() != dim + own) {
+                return Err(ArmError::Dimension { which: "(in all)", expected: dim + own, got: row.len() }.into());
+            }
+            buffer.features.fill(dim, rows.iter().map(|row| &row[..dim]));
+            buffer.local.fill(own, rows.iter().map(|row| &row[dim..]));
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `serve` and `client` as commands: from a file to a running process, until a
+//! signal or a failure. The first line on stdout says where it listens.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cahoots_algorithms::registry::Visitor;
+use cahoots_core::Algorithm;
+use cahoots_sim::driver::Options;
+use cahoots_sim::run;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::client::Client;
+use crate::config::{ClientFile, ServeFile};
+use crate::coordinator::{Coordinator, States};
+use crate::error::NodeError;
+use crate::http;
+use crate::terms::Terms;
+
+/// Exit code of an error: 2 when the input was wrong.
+pub fn exit_code(error: &NodeError) -> u8 {
+    match error {
+        NodeError::Config(_) => 2,
+        _ => 1,
+    }
+}
+
+/// Log lines on stderr; `RUST_LOG` says how many.
+pub fn log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn".into());
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, NodeError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|e| NodeError::Stopped(e.to_string()))
+}
+
+async fn listen(address: &str, key: &str) -> Result<(TcpListener, String), NodeError> {
+    let listener = TcpListener::bind(address).await.map_err(|e| {
+        NodeError::Config(format!("cannot listen on {address}: {e}; choose another `{key}` (port 0 takes a free one)"))
+    })?;
+    let bound = listener.local_addr().map_err(|e| NodeError::Network(e.to_string()))?.to_string();
+    Ok((listener, bound))
+}
+
+/// Ready when the process is told to stop.
+async fn told_to_stop() {
+    let on = |kind| signal(kind).map_err(|e| tracing::error!(%e, "no signals"));
+    let (Ok(mut term), Ok(mut int)) = (on(SignalKind::terminate()), on(SignalKind::interrupt())) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+}
+
+/// Runs a coordinator until it is told to stop or, in lockstep, until the run is over.
+pub fn serve(path: &Path) -> Result<(), NodeError> {
+    let file = ServeFile::read(path)?;
+    let config = file.config(path)?;
+    let terms = config.terms.clone();
+    let runtime = runtime()?;
+    let mut coordinator = Coordinator::start(config)?;
+    let finished = coordinator.finished();
+    let outcome = runtime.block_on(async {
+        let (listener, bound) = listen(&file.listen, "listen").await?;
+        println!("{}", json!({ "listening": bound }));
+        let result = async {
+            match finished {
+                Some(finished) => finished.await.ok(),
+                None => None,
+            }
+        };
+        tokio::select! {
+            served = coordinator.serve(listener) => served.map(|()| None),
+            () = told_to_stop() => Ok(None),
+            Some(states) = result => Ok(Some(states)),
+        }
+    });
+    let stopped = coordinator.stop();
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    let states = outcome?;
+    stopped?;
+    match states {
+        Some(states) => conclude(&terms, states, file.lockstep.and_then(|lockstep| lockstep.states).as_deref()),
+        None => Ok(()),
+    }
+}
+
+/// Compares the end of a lockstep run with the simulator's.
+fn conclude(terms: &Terms, states: States, path: Option<&Path>) -> Result<(), NodeError> {
+    if let Some(path) = path {
+        let bytes = postcard::to_stdvec(&states).expect("bytes can be written");
+        std::fs::write(path, bytes).map_err(|e| NodeError::Stopped(format!("{}: {e}", path.display())))?;
+    }
+    let expected = simulated(terms)?;
+    let different: Vec<usize> = (0..expected.len()).filter(|&i| states.get(i) != Some(&expected[i])).collect();
+    let verdict = if different.is_empty() { "equal" } else { "different" };
+    println!("{}", json!({ "lockstep": verdict, "nodes": expected.len(), "different": different }));
+    if different.is_empty() {
+        Ok(())
+    } else {
+        Err(NodeError::Stopped("the final states are not the simulator's".into()))
+    }
+}
+
+/// The final states of the simulator, in single steps: server first, then every client.
+pub fn simulated(terms: &Terms) -> Result<States, NodeError> {
+    struct Simulate<'a>(&'a Terms);
+    impl Visitor for Simulate<'_> {
+        type Out = Result<States, NodeError>;
+        fn visit<A: Algorithm>(self) -> Self::Out {
+            let options = Options { single_steps: true, ..Options::default() };
+            let scenario = self.0.lockstep.as_ref().ok_or_else(|| NodeError::Config("no lockstep".into()))?;
+            let mut simulation = run::prepare::<A>(&self.0.params, scenario, self.0.seed, options)
+                .map_err(|e| NodeError::Config(e.to_string()))?;
+            simulation.run(&mut |_| true);
+            Ok(simulation.states())
+        }
+    }
+    terms.visit(Simulate(terms))
+}
+
+/// Runs a client beside an app until it is told to stop or cannot go on.
+pub fn client(path: &Path) -> Result<(), NodeError> {
+    let file = ClientFile::read(path)?;
+    let config = file.config(path)?;
+    let runtime = runtime()?;
+    let client = Arc::new(Client::open(config)?);
+    let refused = runtime.block_on(async {
+        let (listener, bound) = listen(&file.http, "http").await?;
+        println!("{}", json!({ "listening": bound }));
+        let router = http::router(client.clone());
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+        let refused = tokio::select! {
+            () = told_to_stop() => None,
+            reason = refusal(&client) => Some(reason),
+        };
+        serving.abort();
+        Ok::<_, NodeError>(refused)
+    })?;
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    if let Ok(client) = Arc::try_unwrap(client) {
+        client.stop();
+    }
+    match refused {
+        Some(reason) => Err(NodeError::Stopped(reason)),
+        None => Ok(()),
+    }
+}
+
+/// A refusal by the coordinator ends the process; a failing disk does not: the
+/// app is answered with the reason until someone restarts it.
+async fn refusal(client: &Client) -> String {
+    client.over().await;
+    match client.failure() {
+        Some(reason) if reason.starts_with("refused") => reason,
+        Some(reason) => {
+            eprintln!("error: {reason}");
+            std::future::pending().await
+        }
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,148 @@
+//! The file of `cahoots serve`.
+
+use std::path::{Path, PathBuf};
+
+use cahoots_core::{NodeId, Setting};
+use cahoots_sim::run::Scenario;
+use serde::Deserialize;
+
+use super::{beside, one, read, seconds, thousand};
+use crate::coordinator::CoordinatorConfig;
+use crate::error::NodeError;
+use crate::store::Sync;
+use crate::terms::Terms;
+
+/// What a coordinator's file says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServeFile {
+    /// Name of the federation.
+    pub federation: String,
+    /// Where to listen, as "127.0.0.1:7700"; port 0 takes a free one.
+    #[serde(default = "loopback")]
+    pub listen: String,
+    /// The coordinator's file.
+    pub store: PathBuf,
+    /// What "on disk" means: "disk" or "memory".
+    #[serde(default)]
+    pub sync: Sync,
+    /// Seed of the federation's decisions.
+    #[serde(default)]
+    pub seed: u64,
+    /// Length of a tick in seconds.
+    #[serde(default = "one")]
+    pub tick: f64,
+    /// Log entries after which a snapshot is written.
+    #[serde(default = "thousand")]
+    pub snapshot_every: u64,
+    /// The algorithm: `kind`, and its parameters.
+    pub algorithm: AlgorithmTable,
+    /// What is given before anything is learned; not in lockstep, where the scenario says it.
+    pub setting: Option<SettingTable>,
+    /// A run in the simulator's order. For tests.
+    pub lockstep: Option<LockstepTable>,
+}
+
+/// An algorithm as a file names it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct AlgorithmTable {
+    /// Name in the registry.
+    pub kind: String,
+    /// Its parameters.
+    #[serde(flatten)]
+    pub params: toml::Table,
+}
+
+/// A setting as a file gives it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SettingTable {
+    /// Those for whom decisions are made.
+    pub users: usize,
+    /// Shared features of an arm; 0 for plain arms.
+    #[serde(default)]
+    pub dim: usize,
+    /// Arms offered per decision.
+    pub arms: usize,
+    /// Ticks the federation will run, where an algorithm wants to know.
+    #[serde(default = "long")]
+    pub horizon: u64,
+    /// Sub-Gaussian scale of the reward noise.
+    #[serde(default = "tenth")]
+    pub reward_noise: f64,
+    /// Features of a user's own, per user.
+    #[serde(default)]
+    pub local_dims: Vec<usize>,
+    /// Client of each user, where a client has many.
+    #[serde(default)]
+    pub hosts: Vec<u32>,
+}
+
+/// A lockstep run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockstepTable {
+    /// World and horizon.
+    pub scenario: Scenario,
+    /// Where to write the final states.
+    pub states: Option<PathBuf>,
+}
+
+fn loopback() -> String {
+    "127.0.0.1:7700".into()
+}
+
+fn long() -> u64 {
+    i64::MAX as u64
+}
+
+fn tenth() -> f64 {
+    0.1
+}
+
+impl SettingTable {
+    /// As the core has it.
+    pub fn setting(&self) -> Setting {
+        Setting {
+            users: self.users,
+            dim: self.dim,
+            local_dims: self.local_dims.clone(),
+            arms: self.arms,
+            horizon: self.horizon,
+            reward_noise: self.reward_noise,
+            hosts: self.hosts.iter().copied().map(NodeId).collect(),
+        }
+    }
+}
+
+impl ServeFile {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<ServeFile, NodeError> {
+        let mut file: ServeFile = read(path)?;
+        file.store = beside(path, &file.store);
+        if let Some(states) = file.lockstep.as_mut().and_then(|lockstep| lockstep.states.as_mut()) {
+            *states = beside(path, states);
+        }
+        Ok(file)
+    }
+
+    /// What the file means, checked.
+    pub fn config(&self, path: &Path) -> Result<CoordinatorConfig, NodeError> {
+        let AlgorithmTable { kind, params } = &self.algorithm;
+        let terms = match (&self.lockstep, &self.setting) {
+            (Some(lockstep), None) => Terms::lockstep(kind, params, lockstep.scenario.clone(), self.seed),
+            (None, Some(setting)) => Terms::new(kind, params, setting.setting(), self.seed),
+            (Some(_), Some(_)) => Err(NodeError::Config("[setting] and [lockstep] exclude each other: the scenario is the setting".into())),
+            (None, None) => Err(NodeError::Config("[setting] is missing: it says users, dim and arms".into())),
+        };
+        let terms = terms.map_err(|e| NodeError::Config(format!("{}: {e}", path.display())))?;
+        Ok(CoordinatorConfig {
+            federation: self.federation.clone(),
+            store: self.store.clone(),
+            sync: self.sync,
+            terms,
+            tick: seconds(path, "tick", self.tick)?,
+            snapshot_every: self.snapshot_every.max(1),
+        })
+    }
+}

@@ -1,0 +1,373 @@
+//! The machine's thread: everything that came is logged and applied, one commit
+//! makes it durable, and only then does anything leave.
+
+use std::collections::BTreeSet;
+
+use cahoots_core::host::{Event, Outcome, Outgoing, Timed};
+use cahoots_core::link::Arrival;
+use cahoots_core::{Keys, Membership, NodeId, Tick};
+use tokio::sync::{mpsc, oneshot};
+
+use super::lockstep::{Next, Order, Run, Step};
+use super::members::{Members, PREFIX};
+use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
+use crate::clock::Clock;
+use crate::error::NodeError;
+use crate::machinery::{self, Coordinating};
+use crate::secret;
+use crate::store::{Batch, Store, StoreError};
+use crate::transport::proto::{Decide, Frame, Grant, Hello, Report, Start, Wake, Welcome, grant};
+use crate::transport::{self, Inbound, Kind, Letterhead, Session, confirm, frame, refusal};
+
+/// Commands that one commit makes durable at most.
+const BATCH: usize = 1024;
+
+pub(super) struct Core {
+    machine: Box<dyn Coordinating>,
+    store: Store,
+    batch: Batch,
+    keys: Keys,
+    clock: Clock,
+    head: Letterhead,
+    terms: String,
+    clients: usize,
+    members: Members,
+    lockstep: Option<Run>,
+    finish: Option<oneshot::Sender<States>>,
+    /// Frames that leave after the next commit.
+    after: Vec<(NodeId, Frame)>,
+    /// Clients for whom something new may leave after the next commit.
+    touched: BTreeSet<NodeId>,
+    granted: Option<(u64, Session)>,
+    out: Vec<Outgoing>,
+    snapshot_every: u64,
+    status: CoordinatorStatus,
+}
+
+impl Core {
+    /// Opens the store and replays what a kill interrupted.
+    pub(super) fn open(config: CoordinatorConfig, finish: oneshot::Sender<States>) -> Result<Core, NodeError> {
+        let owner = format!("the coordinator of federation {:?}", config.federation);
+        let (mut store, recovered) = Store::open(&config.store, &owner, config.sync)?;
+        let terms = config.terms.to_toml();
+        let mut first = Batch::default();
+        match store.get("terms")? {
+            None => first.set("terms", terms.clone().into_bytes()),
+            Some(known) if known == terms.as_bytes() => {}
+            Some(_) => {
+                return Err(NodeError::Config(format!(
+                    "store {}: this federation was started under other terms (algorithm, parameters, setting or seed), which cannot \
+                     change while it runs: restore the configuration, or start a new federation with a new name and a new store",
+                    config.store.display()
+                )));
+            }
+        }
+        let secret = secret::kept(&store, &mut first, "secret")?;
+        let born = secret::born(&store, &mut first)?;
+        let keys = secret::keys(&config.terms, secret);
+        if !first.is_empty() {
+            store.commit(first)?;
+        }
+        let mut machine = machinery::coordinator(&config.terms, recovered.snapshot.as_deref())?;
+        let mut clock = Clock::new(born, config.tick, secret::tick(&store)?);
+        let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
+        for entry in &recovered.log {
+            let entry: Timed<Event> =
+                postcard::from_bytes(entry).map_err(|e| damaged(format!("a log entry cannot be read ({e})")))?;
+            clock.seen(entry.now);
+            machine
+                .apply(&entry, &keys, &mut Vec::new())
+                .map_err(|e| damaged(format!("a log entry cannot be replayed ({e})")))?;
+        }
+        let lockstep = Run::of(&config.terms, store.get("lockstep")?)?;
+        let new = recovered.snapshot.is_none() && recovered.log.is_empty();
+        let mut core = Core {
+            machine,
+            members: Members::restore(store.list(PREFIX)?),
+            store,
+            batch: Batch::default(),
+            keys,
+            clock,
+            head: Letterhead {
+                federation: config.federation,
+                from: NodeId::SERVER,
+                parameters: config.terms.hash(),
+            },
+            terms,
+            clients: config.terms.seating()?.clients(&config.terms.setting),
+            lockstep,
+            finish: Some(finish),
+            after: Vec::new(),
+            touched: BTreeSet::new(),
+            granted: None,
+            out: Vec::new(),
+            snapshot_every: config.snapshot_every,
+            status: CoordinatorStatus::default(),
+        };
+        if new && core.lockstep.is_none() {
+            core.event(Event::Start);
+            core.flush(false)?;
+        }
+        Ok(core)
+    }
+
+    /// Takes commands until told to stop, or until the store fails.
+    pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Command>) -> Result<(), NodeError> {
+        let mut stop = false;
+        while !stop {
+            let Some(mut command) = inbox.blocking_recv() else { break };
+            for _ in 0..BATCH {
+                match command {
+                    Command::Stop => stop = true,
+                    other => self.handle(other),
+                }
+                match inbox.try_recv() {
+                    Ok(next) => command = next,
+                    Err(_) => break,
+                }
+            }
+            self.advance();
+            if let Err(error) = self.flush(stop) {
+                let reason = format!("the coordinator has stopped: {error}");
+                for connected in self.members.connected.values() {
+                    let _ = connected.outbox.send(refusal(&reason, false));
+                }
+                return Err(error.into());
+            }
+            self.send();
+        }
+        Ok(())
+    }
+
+    fn handle(&mut self, command: Command) {
+        match command {
+            Command::Inbound(Inbound::Opened(session, frames)) => self.members.open(session, frames),
+            Command::Inbound(Inbound::Closed(session)) => self.members.close(session),
+            Command::Inbound(Inbound::Frame(session, Frame { kind: Some(kind) })) => self.frame(session, kind),
+            Command::Inbound(Inbound::Frame(..)) => {}
+            Command::Tick => {
+                if self.lockstep.is_none() {
+                    let now = self.clock.now();
+                    if self.machine.wake().is_some_and(|due| due <= now) {
+                        self.event(Event::Wake);
+                    }
+                }
+            }
+            Command::Status(answer) => {
+                let status = CoordinatorStatus {
+                    members: self.members.len(),
+                    connected: self.members.connected.len(),
+                    log: self.store.entries(),
+                    ..self.status.clone()
+                };
+                let _ = answer.send(status);
+            }
+            Command::Stop => {}
+        }
+    }
+
+    fn frame(&mut self, session: Session, kind: Kind) {
+        if let Kind::Hello(hello) = kind {
+            return self.hello(session, hello);
+        }
+        let Some(client) = self.members.client(session) else { return };
+        match kind {
+            Kind::Envelope(envelope) => {
+                if let Err(reason) = self.envelope(client, envelope) {
+                    tracing::warn!(%client, reason, "connection reset");
+                    self.reject(client, reason);
+                }
+            }
+            Kind::Confirm(confirmed) => self.confirmed(client, confirmed.sequence),
+            Kind::Done(done) => {
+                self.confirmed(client, done.received);
+                if let Some(run) = &mut self.lockstep {
+                    run.done(client, done);
+                }
+            }
+            _ => self.reject(client, "a frame that only coordinators send".into()),
+        }
+    }
+
+    fn hello(&mut self, session: Session, hello: Hello) {
+        let Some(frames) = self.members.stranger(session) else { return };
+        let client = NodeId(hello.client);
+        let link = self.machine.link(client);
+        if let Some(reason) =
+            self.members.refuse(&hello, &self.head.federation, self.clients, self.head.parameters, link)
+        {
+            tracing::warn!(%client, reason, "refused");
+            let _ = frames.try_send(refusal(reason, true));
+            return;
+        }
+        link.confirmed(hello.received);
+        let sent = link.sent();
+        if self.members.bind(client, &hello.instance) {
+            self.batch.set(format!("{PREFIX}{}", client.0), hello.instance);
+            if self.lockstep.is_none() {
+                self.event(Event::Membership(Membership::Joined(client)));
+            }
+        }
+        self.members.connect(client, session, frames, hello.received);
+        let received = self.machine.link(client).received();
+        let (terms, parameters) = (self.terms.clone(), self.head.parameters);
+        self.after.push((client, frame(Kind::Welcome(Welcome { received, terms, parameters, sent }))));
+        self.touched.insert(client);
+        tracing::info!(%client, "connected");
+    }
+
+    /// A message: new ones are logged and applied, seen ones confirmed again,
+    /// gaps refused.
+    fn envelope(&mut self, client: NodeId, envelope: cahoots_core::wire::Envelope) -> Result<(), String> {
+        let (sequence, payload) = transport::open(envelope, &self.head, client)?;
+        if let Some(run) = &mut self.lockstep {
+            if sequence > self.machine.link(client).received() {
+                run.post(client, sequence, payload);
+                return Ok(());
+            }
+        } else if self.machine.link(client).check(sequence).map_err(|e| e.to_string())? == Arrival::Next {
+            self.event(Event::Message { from: client, sequence, payload });
+        }
+        if let Some(connected) = self.members.connected.get_mut(&client) {
+            connected.owes = true;
+        }
+        self.touched.insert(client);
+        Ok(())
+    }
+
+    fn confirmed(&mut self, client: NodeId, sequence: u64) {
+        let link = self.machine.link(client);
+        if sequence > link.sent() {
+            return self.reject(client, "a confirmation of what was never sent".into());
+        }
+        link.confirmed(sequence);
+        self.touched.insert(client);
+    }
+
+    /// Resets a connection; the client comes back and starts from what is confirmed.
+    fn reject(&mut self, client: NodeId, reason: String) {
+        if let Some(connected) = self.members.connected.get(&client) {
+            let _ = connected.outbox.send(refusal(reason, false));
+        }
+        self.members.drop_client(client);
+    }
+
+    /// Log and step.
+    fn event(&mut self, input: Event) {
+        let now: Tick = self.lockstep.as_ref().map_or_else(|| self.clock.now(), Run::tick);
+        let entry = Timed { now, input };
+        self.batch.append(machinery::encode(&entry));
+        let from = self.out.len();
+        match self.machine.apply(&entry, &self.keys, &mut self.out) {
+            Ok(Outcome::Refused(misbehaviour)) => {
+                self.status.refused += 1;
+                tracing::warn!(%misbehaviour, "the machine refused a message");
+            }
+            Ok(_) => {}
+            Err(gap) => unreachable!("checked before it was logged: {gap}"),
+        }
+        if let Event::Message { from, .. } = entry.input {
+            self.status.received += 1;
+            self.touched.insert(from);
+            if let Some(connected) = self.members.connected.get_mut(&from) {
+                connected.owes = true;
+            }
+        }
+        let new = &self.out[from..];
+        self.status.sent += new.len() as u64;
+        self.touched.extend(new.iter().map(|message| message.to));
+        if let Some(run) = &mut self.lockstep {
+            run.sent(new);
+        }
+        self.out.truncate(from);
+    }
+
+    /// Lockstep: takes all steps that are the coordinator's own, then hands out one.
+    fn advance(&mut self) {
+        while let Some(run) = &mut self.lockstep {
+            match run.next(self.machine.wake()) {
+                Next::Event(event) => self.event(event),
+                Next::Wait => break,
+                Next::Finished(clients) => {
+                    if let Some(finish) = self.finish.take() {
+                        let _ = finish.send(std::iter::once(self.machine.state()).chain(clients).collect());
+                    }
+                    break;
+                }
+            }
+        }
+        let Some(run) = &mut self.lockstep else { return };
+        if let Some(progress) = run.progress() {
+            self.batch.set("lockstep", progress);
+        }
+        if let Some(order) = run.waiting()
+            && let Some(connected) = self.members.connected.get(&order.client)
+            && self.granted != Some((order.number, connected.session))
+        {
+            self.granted = Some((order.number, connected.session));
+            let grant = self.grant(order);
+            self.after.push((order.client, grant));
+        }
+    }
+
+    fn grant(&mut self, order: Order) -> Frame {
+        let step = match order.step {
+            Step::Start => grant::Step::Start(Start {}),
+            Step::Decide(user) => grant::Step::Decide(Decide { user: user.0 }),
+            Step::Wake => grant::Step::Wake(Wake {}),
+            Step::Report => grant::Step::Report(Report {}),
+            Step::Deliver(sequence) => {
+                let link = self.machine.link(order.client);
+                let message = link.unconfirmed_after(sequence - 1).next().filter(|m| m.sequence == sequence);
+                // A client that has it already will only be asked to answer again.
+                let envelope = message.map(|m| self.head.envelope(order.client, sequence, &m.payload));
+                grant::Step::Deliver(envelope.unwrap_or_default())
+            }
+        };
+        frame(Kind::Grant(Grant { order: order.number, tick: order.tick, step: Some(step) }))
+    }
+
+    /// One commit for everything that came.
+    fn flush(&mut self, stop: bool) -> Result<(), StoreError> {
+        let mut batch = std::mem::take(&mut self.batch);
+        if self.store.wants_snapshot(self.snapshot_every) || stop {
+            batch.snapshot(self.machine.save());
+            batch.set("tick", self.clock.now().to_le_bytes().to_vec());
+        }
+        if !batch.is_empty() {
+            self.store.commit(batch)?;
+            self.status.commits += 1;
+        }
+        Ok(())
+    }
+
+    /// What was waiting for the commit leaves.
+    fn send(&mut self) {
+        let mut broken = BTreeSet::new();
+        for (client, frame) in std::mem::take(&mut self.after) {
+            if let Some(connected) = self.members.connected.get(&client)
+                && !connected.outbox.send(frame)
+            {
+                broken.insert(client);
+            }
+        }
+        for client in std::mem::take(&mut self.touched) {
+            let Some(connected) = self.members.connected.get_mut(&client) else { continue };
+            let link = self.machine.link(client);
+            let mut fine = true;
+            if std::mem::take(&mut connected.owes) {
+                fine = connected.outbox.send(confirm(link.received()));
+            }
+            if self.lockstep.is_none() {
+                fine = fine && connected.outbox.pump(link, link.sent(), client, &self.head);
+            }
+            if !fine {
+                broken.insert(client);
+            }
+        }
+        for client in broken {
+            tracing::warn!(%client, "connection dropped: it does not take what it is sent");
+            self.members.drop_client(client);
+        }
+    }
+}

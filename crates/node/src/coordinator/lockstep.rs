@@ -1,0 +1,265 @@
+//! A run in the simulator's order: who takes which step next. Its progress is
+//! written with the machine's inputs, so that a coordinator that was killed goes
+//! on where it was; a step that a client has done before is only answered again.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use cahoots_core::host::{Event, Outgoing};
+use cahoots_core::{Membership, NodeId, Seating, Setting, Tick, UserId};
+use cahoots_sim::arrivals::Arrivals;
+use serde::{Deserialize, Serialize};
+
+use crate::error::NodeError;
+use crate::machinery;
+use crate::terms::Terms;
+use crate::transport::proto::Done;
+
+/// A message that waits for its turn.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Letter {
+    from: NodeId,
+    to: NodeId,
+    sequence: u64,
+}
+
+/// What a client is told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Step {
+    Start,
+    Decide(UserId),
+    Deliver(u64),
+    Wake,
+    Report,
+}
+
+/// A step that was handed out and not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Order {
+    pub(super) number: u64,
+    pub(super) tick: Tick,
+    pub(super) client: NodeId,
+    pub(super) step: Step,
+}
+
+/// Where in a tick the run is. Numbers are clients or arrivals that are done.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum Stage {
+    Start(u32),
+    Arrivals(usize),
+    Wakes(u32),
+    Reports(u32),
+    Finished,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Schedule {
+    tick: Tick,
+    stage: Stage,
+    started: bool,
+    orders: u64,
+    waiting: Option<Order>,
+    queue: VecDeque<Letter>,
+    sent: Vec<u64>,
+    wakes: Vec<Option<Tick>>,
+    joined: Vec<bool>,
+}
+
+/// What happens next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// The coordinator's machine takes this.
+    Event(Event),
+    /// A client must answer or send first.
+    Wait,
+    /// All is done, and these are the clients' states.
+    Finished(Vec<Vec<u8>>),
+}
+
+/// A lockstep run.
+pub(super) struct Run {
+    schedule: Schedule,
+    changed: bool,
+    arrivals: Arrivals,
+    seating: Seating,
+    setting: Setting,
+    arriving: Vec<UserId>,
+    /// Messages that came and are not yet due.
+    mailbox: BTreeMap<(NodeId, u64), Vec<u8>>,
+    states: BTreeMap<NodeId, Vec<u8>>,
+}
+
+impl Run {
+    /// Begins or continues the run of these terms, if they are a lockstep's.
+    pub(super) fn of(terms: &Terms, saved: Option<Vec<u8>>) -> Result<Option<Run>, NodeError> {
+        let Some(scenario) = &terms.lockstep else { return Ok(None) };
+        let (_, arrivals) = scenario.build(terms.seed).map_err(|e| NodeError::Config(e.to_string()))?;
+        let seating = terms.seating()?;
+        let clients = seating.clients(&terms.setting);
+        let mut schedule = match saved {
+            Some(bytes) => postcard::from_bytes(&bytes).map_err(|e| NodeError::Config(format!("lockstep progress: {e}")))?,
+            None => Schedule {
+                tick: 0,
+                stage: Stage::Start(0),
+                started: false,
+                orders: 0,
+                waiting: None,
+                queue: VecDeque::new(),
+                sent: vec![0; clients],
+                wakes: vec![None; clients],
+                joined: vec![false; clients],
+            },
+        };
+        if matches!(schedule.stage, Stage::Reports(_)) {
+            // States are not kept: ask again.
+            schedule.stage = Stage::Reports(0);
+            schedule.waiting = None;
+        }
+        let setting = terms.setting.clone();
+        Ok(Some(Run {
+            schedule,
+            changed: true,
+            arrivals,
+            seating,
+            setting,
+            arriving: Vec::new(),
+            mailbox: BTreeMap::new(),
+            states: BTreeMap::new(),
+        }))
+    }
+
+    /// The present tick.
+    pub(super) fn tick(&self) -> Tick {
+        self.schedule.tick
+    }
+
+    /// The step that a client must answer now.
+    pub(super) fn waiting(&self) -> Option<Order> {
+        self.schedule.waiting
+    }
+
+    /// Progress to be written, if there was any.
+    pub(super) fn progress(&mut self) -> Option<Vec<u8>> {
+        std::mem::take(&mut self.changed).then(|| machinery::encode(&self.schedule))
+    }
+
+    /// What happens next; `wake` is the coordinator's own.
+    pub(super) fn next(&mut self, wake: Option<Tick>) -> Next {
+        loop {
+            if self.schedule.waiting.is_some() {
+                return Next::Wait;
+            }
+            if !matches!(self.schedule.stage, Stage::Start(_))
+                && let Some(&Letter { from, to, sequence }) = self.schedule.queue.front()
+            {
+                if to != NodeId::SERVER {
+                    self.schedule.queue.pop_front();
+                    self.order(to, Step::Deliver(sequence));
+                    continue;
+                }
+                let Some(payload) = self.mailbox.remove(&(from, sequence)) else { return Next::Wait };
+                self.schedule.queue.pop_front();
+                self.changed = true;
+                return Next::Event(Event::Message { from, sequence, payload });
+            }
+            if let Some(next) = self.stage(wake) {
+                return next;
+            }
+        }
+    }
+
+    /// One step of the simulator's loop; `None` when it was a client's.
+    fn stage(&mut self, wake: Option<Tick>) -> Option<Next> {
+        self.changed = true;
+        let clients = self.schedule.sent.len() as u32;
+        let tick = self.schedule.tick;
+        match self.schedule.stage {
+            Stage::Start(_) if !self.schedule.started => {
+                self.schedule.started = true;
+                return Some(Next::Event(Event::Start));
+            }
+            Stage::Start(n) if n < clients => {
+                self.schedule.stage = Stage::Start(n + 1);
+                self.order(NodeId(n), Step::Start);
+            }
+            Stage::Start(_) => self.begin(tick + 1),
+            Stage::Arrivals(n) => {
+                self.arrivals.at(tick, &mut self.arriving);
+                let Some(&user) = self.arriving.get(n) else {
+                    self.schedule.stage = Stage::Wakes(0);
+                    return None;
+                };
+                let node = self.seating.seat_of(&self.setting, user);
+                if !std::mem::replace(&mut self.schedule.joined[node.index()], true) {
+                    return Some(Next::Event(Event::Membership(Membership::Joined(node))));
+                }
+                self.schedule.stage = Stage::Arrivals(n + 1);
+                self.order(node, Step::Decide(user));
+            }
+            Stage::Wakes(n) if n < clients => {
+                self.schedule.stage = Stage::Wakes(n + 1);
+                if self.schedule.wakes[n as usize].is_some_and(|due| due <= tick) {
+                    self.order(NodeId(n), Step::Wake);
+                }
+            }
+            Stage::Wakes(n) if n == clients => {
+                self.schedule.stage = Stage::Wakes(n + 1);
+                if wake.is_some_and(|due| due <= tick) {
+                    return Some(Next::Event(Event::Wake));
+                }
+            }
+            Stage::Wakes(_) => self.begin(tick + 1),
+            Stage::Reports(n) if n < clients => {
+                self.schedule.stage = Stage::Reports(n + 1);
+                self.order(NodeId(n), Step::Report);
+            }
+            Stage::Reports(_) => self.schedule.stage = Stage::Finished,
+            Stage::Finished if self.states.len() < clients as usize => self.schedule.stage = Stage::Reports(0),
+            Stage::Finished => return Some(Next::Finished(self.states.values().cloned().collect())),
+        }
+        None
+    }
+
+    fn begin(&mut self, tick: Tick) {
+        if tick > self.setting.horizon {
+            self.schedule.stage = Stage::Reports(0);
+        } else {
+            self.schedule.tick = tick;
+            self.schedule.stage = Stage::Arrivals(0);
+        }
+    }
+
+    fn order(&mut self, client: NodeId, step: Step) {
+        self.changed = true;
+        self.schedule.orders += 1;
+        let (number, tick) = (self.schedule.orders, self.schedule.tick);
+        self.schedule.waiting = Some(Order { number, tick, client, step });
+    }
+
+    /// The coordinator's machine has sent these.
+    pub(super) fn sent(&mut self, out: &[Outgoing]) {
+        let letters = out.iter().map(|m| Letter { from: NodeId::SERVER, to: m.to, sequence: m.sequence });
+        self.schedule.queue.extend(letters);
+    }
+
+    /// A client has answered.
+    pub(super) fn done(&mut self, client: NodeId, done: Done) {
+        let Some(order) = self.schedule.waiting.filter(|o| o.client == client && o.number == done.order) else {
+            return;
+        };
+        self.changed = true;
+        self.schedule.waiting = None;
+        if order.step == Step::Report {
+            self.states.insert(client, done.state);
+        }
+        let sent = &mut self.schedule.sent[client.index()];
+        let letters = (*sent + 1..=done.sent).map(|sequence| Letter { from: client, to: NodeId::SERVER, sequence });
+        self.schedule.queue.extend(letters);
+        *sent = (*sent).max(done.sent);
+        self.schedule.wakes[client.index()] = done.wake;
+    }
+
+    /// A message came; it waits for its turn.
+    pub(super) fn post(&mut self, from: NodeId, sequence: u64, payload: Vec<u8>) {
+        self.mailbox.insert((from, sequence), payload);
+    }
+}

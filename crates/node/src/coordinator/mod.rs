@@ -1,0 +1,148 @@
+//! The coordinator: one machine, one store, one thread that takes everything in
+//! turn, and the streams around it.
+
+mod core;
+mod lockstep;
+mod members;
+
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::error::NodeError;
+use crate::store::Sync;
+use crate::terms::Terms;
+use crate::transport::{self, Inbound};
+
+use self::core::Core;
+
+/// Commands that may wait for the machine: beyond that, clients are held back.
+const QUEUE: usize = 1024;
+
+/// What a coordinator needs to know.
+#[derive(Clone, Debug)]
+pub struct CoordinatorConfig {
+    /// Name of the federation.
+    pub federation: String,
+    /// Its file.
+    pub store: PathBuf,
+    /// What "on disk" means.
+    pub sync: Sync,
+    /// What the federation agrees on.
+    pub terms: Terms,
+    /// Length of a tick.
+    pub tick: Duration,
+    /// Log entries after which a snapshot is written.
+    pub snapshot_every: u64,
+}
+
+/// What a coordinator tells about itself.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CoordinatorStatus {
+    /// Clients that ever joined.
+    pub members: usize,
+    /// Clients that are connected now.
+    pub connected: usize,
+    /// Messages taken and sent since the start of this process.
+    pub received: u64,
+    /// Messages sent by the machine since the start of this process.
+    pub sent: u64,
+    /// Messages that the machine refused.
+    pub refused: u64,
+    /// Commits since the start of this process.
+    pub commits: u64,
+    /// Log entries that a restart would replay.
+    pub log: u64,
+}
+
+/// What the machine's thread is told.
+enum Command {
+    Inbound(Inbound),
+    Tick,
+    Status(oneshot::Sender<CoordinatorStatus>),
+    Stop,
+}
+
+impl From<Inbound> for Command {
+    fn from(inbound: Inbound) -> Command {
+        Command::Inbound(inbound)
+    }
+}
+
+/// The end of a lockstep run: the state of the server, then of every client.
+pub type States = Vec<Vec<u8>>;
+
+/// A running coordinator.
+pub struct Coordinator {
+    commands: mpsc::Sender<Command>,
+    thread: Option<JoinHandle<Result<(), NodeError>>>,
+    finished: Option<oneshot::Receiver<States>>,
+    tick: Duration,
+}
+
+impl Coordinator {
+    /// Opens the store, replays what a kill interrupted, and is ready for streams.
+    pub fn start(config: CoordinatorConfig) -> Result<Coordinator, NodeError> {
+        let tick = config.tick;
+        let (finish, finished) = oneshot::channel();
+        let core = Core::open(config, finish)?;
+        let (commands, inbox) = mpsc::channel(QUEUE);
+        let thread = std::thread::Builder::new()
+            .name("cahoots-coordinator".into())
+            .spawn(move || core.run(inbox))
+            .map_err(|e| NodeError::Stopped(e.to_string()))?;
+        Ok(Coordinator { commands, thread: Some(thread), finished: Some(finished), tick })
+    }
+
+    /// Serves streams on `listener` until the coordinator stops or fails.
+    pub async fn serve(&self, listener: TcpListener) -> Result<(), NodeError> {
+        let ticks = self.commands.clone();
+        let interval = self.tick;
+        let ticking = tokio::spawn(async move {
+            let mut every = tokio::time::interval(interval);
+            every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+            loop {
+                every.tick().await;
+                if ticks.send(Command::Tick).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let gone = self.commands.clone();
+        let served = transport::serve(listener, self.commands.clone(), async move { gone.closed().await }).await;
+        ticking.abort();
+        served.map_err(NodeError::Network)
+    }
+
+    /// Becomes ready when the machine's thread has ended, by order or by failure.
+    pub fn ended(&self) -> impl Future<Output = ()> + Send + 'static {
+        let commands = self.commands.clone();
+        async move { commands.closed().await }
+    }
+
+    /// The states at the end of a lockstep run; can be asked for once.
+    pub fn finished(&mut self) -> Option<oneshot::Receiver<States>> {
+        self.finished.take()
+    }
+
+    /// What it is doing.
+    pub async fn status(&self) -> Option<CoordinatorStatus> {
+        let (answer, status) = oneshot::channel();
+        self.commands.send(Command::Status(answer)).await.ok()?;
+        status.await.ok()
+    }
+
+    /// Writes a snapshot and stops; or says why it had stopped before. Blocks.
+    pub fn stop(mut self) -> Result<(), NodeError> {
+        let _ = self.commands.blocking_send(Command::Stop);
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result,
+            Some(Err(_)) => Err(NodeError::Stopped("the coordinator's thread panicked; its store is intact".into())),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Free running under kills: every reward is a power of two in a coordinate of
+//! its own, so that the merged sum shows which rewards were merged, and how often.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cahoots_algorithms::async_linucb::Server;
+use cahoots_core::host::Host;
+use cahoots_core::{LinearStats, snapshot};
+use serde_json::json;
+use toml::{Table, Value as Toml};
+
+use super::farm::{App, FEDERATION, Farm};
+use crate::store::{Store, Sync};
+
+/// Powers of two per coordinate: their sum is exact.
+const POWERS: usize = 40;
+
+/// One federation with apps that send rewards while nodes are killed.
+#[derive(Clone, Debug)]
+pub struct FreeRound {
+    /// Number of clients.
+    pub clients: usize,
+    /// Coordinates per client; each takes 40 rewards.
+    pub coordinates: usize,
+    /// Seed of the kills.
+    pub seed: u64,
+    /// Kill so often.
+    pub kills: u64,
+    /// The longest pause between two kills.
+    pub pause: Duration,
+    /// What "on disk" means.
+    pub sync: &'static str,
+    /// Give up after this time.
+    pub patience: Duration,
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Kills.
+    pub kills: u64,
+    /// Rewards that apps sent.
+    pub sent: usize,
+    /// Rewards that were acknowledged.
+    pub acknowledged: usize,
+    /// Rewards that were merged, each once.
+    pub merged: usize,
+}
+
+/// What one app did: rewards by number.
+#[derive(Default)]
+struct Diary {
+    sent: BTreeSet<usize>,
+    acknowledged: BTreeSet<usize>,
+}
+
+impl FreeRound {
+    /// Runs it in `folder`; the counts, if conservation held.
+    pub fn run(&self, exe: &Path, folder: &Path) -> Result<Counts, String> {
+        let mut farm = self.farm(exe, folder)?;
+        farm.start_all()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let deadline = Instant::now() + self.patience;
+        let apps: Vec<_> = (0..self.clients)
+            .map(|i| {
+                let (app, stop, round) = (farm.app(i), stop.clone(), self.clone());
+                std::thread::spawn(move || round.live(i, &app, &stop, deadline))
+            })
+            .collect();
+        while farm.kills < self.kills && !apps.iter().all(std::thread::JoinHandle::is_finished) {
+            farm.pause(self.pause);
+            farm.kill_one()?;
+        }
+        stop.store(true, Ordering::Relaxed);
+        let diaries: Result<Vec<Diary>, String> =
+            apps.into_iter().map(|app| app.join().map_err(|_| "an app panicked".to_string())?).collect();
+        let diaries = diaries?;
+        farm.settle(Duration::from_secs(20))?;
+        farm.stop_all()?;
+        let merged = merged(folder)?;
+        let mut counts = Counts { kills: farm.kills, ..Counts::default() };
+        for (i, diary) in diaries.iter().enumerate() {
+            let merged = self.of_client(i, &merged)?;
+            if let Some(lost) = diary.acknowledged.difference(&merged).next() {
+                return Err(format!("reward {lost} of client {i} was acknowledged and never merged"));
+            }
+            if let Some(made_up) = merged.difference(&diary.sent).next() {
+                return Err(format!("reward {made_up} of client {i} was merged and never sent"));
+            }
+            counts.sent += diary.sent.len();
+            counts.acknowledged += diary.acknowledged.len();
+            counts.merged += merged.len();
+        }
+        Ok(counts)
+    }
+
+    fn farm(&self, exe: &Path, folder: &Path) -> Result<Farm, String> {
+        let serve = format!(
+            "sync = {:?}\n[setting]\nusers = {}\ndim = {}\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0\ndownload_ratio = 1.5\n",
+            self.sync,
+            self.clients,
+            self.clients * self.coordinates
+        );
+        let serve: Table = toml::from_str(&serve).map_err(|e| e.to_string())?;
+        let mut client = Table::new();
+        client.insert("sync".into(), Toml::String(self.sync.into()));
+        Farm::new(exe, folder, self.clients, serve, &client, self.seed)
+    }
+
+    /// The life of an app: decide, reward, again when there was no answer.
+    fn live(&self, client: usize, app: &App, stop: &AtomicBool, deadline: Instant) -> Result<Diary, String> {
+        let mut diary = Diary::default();
+        let late = || Instant::now() > deadline;
+        for reward in 0..self.coordinates * POWERS {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let mut arm = vec![0.0; self.clients * self.coordinates];
+            arm[client * self.coordinates + reward / POWERS] = 1.0;
+            let value = (1u64 << (reward % POWERS)) as f64;
+            let id = loop {
+                match app.post("/decide", &json!({ "arms": [arm] })) {
+                    Ok((200, answer)) => break answer["id"].clone(),
+                    Ok((503, _)) | Err(_) if !late() => std::thread::sleep(Duration::from_millis(2)),
+                    other => return Err(format!("decide: {other:?}")),
+                }
+            };
+            diary.sent.insert(reward);
+            loop {
+                match app.post("/reward", &json!({ "id": id, "reward": value })) {
+                    Ok((200, _)) => {
+                        diary.acknowledged.insert(reward);
+                        break;
+                    }
+                    // The decision died with the process; so did any reward for it.
+                    Ok((404, _)) => break,
+                    Ok((503, _)) | Err(_) if !late() => std::thread::sleep(Duration::from_millis(2)),
+                    other => return Err(format!("reward: {other:?}")),
+                }
+            }
+        }
+        Ok(diary)
+    }
+
+    /// The rewards of one client that are in the sum, each once.
+    fn of_client(&self, client: usize, merged: &LinearStats) -> Result<BTreeSet<usize>, String> {
+        let mut found = BTreeSet::new();
+        for coordinate in 0..self.coordinates {
+            let at = client * self.coordinates + coordinate;
+            let sum = merged.moment[at];
+            let count = merged.gram.packed()[at * (at + 1) / 2 + at];
+            let bits = sum as u64;
+            if bits as f64 != sum || f64::from(bits.count_ones()) != count {
+                return Err(format!("client {client}: {count} rewards give {sum}: one was merged twice or in part"));
+            }
+            found.extend((0..POWERS).filter(|power| bits >> power & 1 == 1).map(|power| coordinate * POWERS + power));
+        }
+        Ok(found)
+    }
+}
+
+/// What the coordinator has merged, from its store.
+fn merged(folder: &Path) -> Result<LinearStats, String> {
+    let owner = format!("the coordinator of federation {FEDERATION:?}");
+    let (_, recovered) =
+        Store::open(&folder.join("coordinator.store"), &owner, Sync::Memory).map_err(|e| e.to_string())?;
+    let state = recovered.snapshot.ok_or("no snapshot after a clean shutdown")?;
+    let host: Host<Server> = snapshot::restore(&state).map_err(|e| e.to_string())?;
+    Ok(host.machine().view().stats().clone())
+}

@@ -1,0 +1,82 @@
+//! How bytes travel: the stream format, its gRPC server and its gRPC client.
+//! Nothing here knows what a machine is; whoever secures a connection does it here.
+
+mod dial;
+mod listen;
+mod outbox;
+
+#[allow(missing_docs, clippy::all)]
+pub mod proto {
+    //! Types compiled from `proto/node.proto`.
+    include!(concat!(env!("OUT_DIR"), "/cahoots.node.v1.rs"));
+}
+
+use cahoots_core::{NodeId, wire};
+use prost::Message as _;
+
+pub use dial::{Stream, dial};
+pub use listen::{Inbound, Session, serve};
+pub use outbox::{Outbox, WINDOW};
+pub use proto::frame::Kind;
+use proto::{Confirm, Frame, Refusal};
+
+/// The largest frame that is taken: a view of some 2,000 dimensions.
+const MAX_FRAME: usize = 32 << 20;
+
+/// A frame of this kind.
+pub fn frame(kind: Kind) -> Frame {
+    Frame { kind: Some(kind) }
+}
+
+/// "Everything up to this number is on disk here."
+pub fn confirm(sequence: u64) -> Frame {
+    frame(Kind::Confirm(Confirm { sequence }))
+}
+
+/// A refusal that says why; `last` when trying again will not help.
+pub fn refusal(reason: impl Into<String>, last: bool) -> Frame {
+    frame(Kind::Refusal(Refusal { reason: reason.into(), r#final: last }))
+}
+
+/// What every envelope of one link says.
+#[derive(Clone, Debug)]
+pub struct Letterhead {
+    /// Name of the federation.
+    pub federation: String,
+    /// Sender.
+    pub from: NodeId,
+    /// Hash of the terms.
+    pub parameters: u64,
+}
+
+impl Letterhead {
+    /// An envelope around an encoded payload.
+    pub fn envelope(&self, to: NodeId, sequence: u64, payload: &[u8]) -> wire::Envelope {
+        wire::Envelope {
+            federation: self.federation.clone(),
+            from: self.from.0,
+            to: to.0,
+            sequence,
+            version: wire::VERSION,
+            parameters: self.parameters,
+            payload: Some(wire::Payload::decode(payload).expect("encoded by this node's own machine")),
+        }
+    }
+}
+
+/// The encoded payload of an envelope that came from `from` under the same terms.
+pub fn open(envelope: wire::Envelope, head: &Letterhead, from: NodeId) -> Result<(u64, Vec<u8>), String> {
+    if envelope.federation != head.federation || envelope.parameters != head.parameters {
+        return Err("an envelope of another federation or under other terms".into());
+    }
+    if envelope.from != from.0 || envelope.to != head.from.0 {
+        return Err(format!(
+            "an envelope from {} to {} on the link between {from} and {}: messages between clients are not carried yet",
+            NodeId(envelope.from),
+            NodeId(envelope.to),
+            head.from
+        ));
+    }
+    let payload = envelope.payload.ok_or("an envelope without a payload")?;
+    Ok((envelope.sequence, payload.encode_to_vec()))
+}

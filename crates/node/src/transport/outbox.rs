@@ -1,0 +1,53 @@
+//! One side's way out: a bounded channel that can never be full while both keep
+//! to the window.
+
+use cahoots_core::NodeId;
+use cahoots_core::link::Link;
+use tokio::sync::mpsc;
+
+use super::proto::Frame;
+use super::{Kind, Letterhead, frame};
+
+/// Messages that may be on their way without a confirmation.
+pub const WINDOW: u64 = 64;
+
+/// A connection's way out.
+#[derive(Debug)]
+pub struct Outbox {
+    frames: mpsc::Sender<Frame>,
+    /// Last message that was handed to the stream.
+    cursor: u64,
+}
+
+impl Outbox {
+    /// A channel for one connection: a window of messages, a window of
+    /// confirmations, and a few frames that come once.
+    pub fn channel() -> (mpsc::Sender<Frame>, mpsc::Receiver<Frame>) {
+        mpsc::channel(2 * WINDOW as usize + 16)
+    }
+
+    /// The way out to a peer that has everything up to `received`.
+    pub fn new(frames: mpsc::Sender<Frame>, received: u64) -> Outbox {
+        Outbox { frames, cursor: received }
+    }
+
+    /// Sends a frame; `false` when the connection is of no use any more.
+    #[must_use]
+    pub fn send(&self, frame: Frame) -> bool {
+        self.frames.try_send(frame).is_ok()
+    }
+
+    /// Sends what the link holds, no further than `up_to` and the window. What
+    /// is left follows when confirmations come.
+    #[must_use]
+    pub fn pump(&mut self, link: &Link, up_to: u64, to: NodeId, head: &Letterhead) -> bool {
+        let limit = up_to.min(link.confirmed_up_to() + WINDOW);
+        for message in link.unconfirmed_after(self.cursor).take_while(|message| message.sequence <= limit) {
+            if !self.send(frame(Kind::Envelope(head.envelope(to, message.sequence, &message.payload)))) {
+                return false;
+            }
+            self.cursor = message.sequence;
+        }
+        true
+    }
+}

@@ -1,0 +1,46 @@
+//! The same machines over gRPC, as processes of their own, end in the
+//! simulator's bytes: for every algorithm, and under kills.
+
+use std::path::Path;
+use std::time::Duration;
+
+use cahoots_algorithms::registry::NAMES;
+use cahoots_node::soak::LockstepRound;
+use cahoots_sim::run::Scenario;
+use cahoots_testkit::scenarios;
+use toml::Table;
+
+const EXE: &str = env!("CARGO_BIN_EXE_cahoots-node");
+
+fn run(algorithm: &str, params: &str, scenario: &Scenario, seed: u64, kills: u64) -> u64 {
+    let folder = tempfile::tempdir().unwrap();
+    let params: Table = toml::from_str(params).unwrap();
+    let pause = Duration::from_millis(40);
+    let round = LockstepRound { algorithm, params: &params, scenario, seed, kills, pause, patience: Duration::from_secs(60) };
+    let outcome = round.run(Path::new(EXE), folder.path());
+    outcome.unwrap_or_else(|e| panic!("{algorithm} {params}, seed {seed}, {kills} kills: {e}"))
+}
+
+#[test]
+fn every_algorithm_ends_in_the_simulators_bytes() {
+    for (seed, name) in NAMES.iter().enumerate() {
+        let scenario = &scenarios::for_algorithm(name)[0];
+        run(name, "", scenario, seed as u64, 0);
+    }
+}
+
+#[test]
+fn much_communication_and_wakes_too() {
+    let scenario = &scenarios::all()[0];
+    run("async-linucb", "ratio = 1.1\nnew_client = \"at-once\"", scenario, 3, 0);
+    run("sync-linucb", "sync_threshold = 0.5\ndeadline = 3\npolicy = \"lints\"", scenario, 4, 0);
+}
+
+#[test]
+fn killed_at_random_both_sides_it_still_does() {
+    let scenario = &scenarios::all()[0];
+    let mut kills = run("async-linucb", "ratio = 1.2", scenario, 11, 8);
+    kills += run("sync-linucb", "sync_threshold = 0.5", scenario, 12, 8);
+    kills += run("ucb-alone", "", &scenarios::all()[2], 13, 8);
+    assert!(kills >= 10, "only {kills} kills happened");
+}
