@@ -43,73 +43,83 @@ impl Kernel for ScoreOne<'_> {
 impl Kernel for Score<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Score { dim, w, direction, tiles, mean, width2 } = self;
-        let (w, arms) = (flat(w), mean.len());
-        let direction = &direction[..dim];
-        assert!(width2.len() == arms && tiles.len() == arms.div_ceil(LANES) * dim);
+    fn run<S: Simd>(mut self, simd: S) {
+        let arms = self.mean.len();
+        let tiles = arms.div_ceil(LANES);
+        assert!(self.width2.len() == arms && self.tiles.len() == tiles * self.dim);
+        assert!(self.direction.len() == self.dim);
         // A last tile at most half full is scored on its first four lanes.
         let half = (1..=LANES / 2).contains(&(arms % LANES));
-        let full = arms.div_ceil(LANES) - usize::from(half);
-        let lanes = (simd, simd.half());
+        let full = tiles - usize::from(half);
         let mut tile = 0;
-        // Scores `$t` tiles and `$h` (0 or 1) half tiles, `$r` rows at a time.
-        macro_rules! pass {
-            ($t:literal, $h:literal, $r:literal) => {{
-                let mut at = [[].as_slice(); $t + $h];
-                for t in 0..$t + $h {
-                    at[t] = &tiles[(tile + t) * dim..][..dim];
-                }
-                let (at_full, at_half) = at.split_at($t);
-                let at_full: [&[Chunk]; $t] = at_full.try_into().unwrap();
-                let at_half: [&[Chunk]; $h] = at_half.try_into().unwrap();
-                let mut sums = Sums::<S, S::Half, $t, $h>::zero(lanes);
-                sums.pass::<$r>(lanes, w, direction, at_full, at_half);
-                for t in 0..$t {
-                    put(simd, sums.full[t], mean, width2, (tile + t) * LANES);
-                }
-                for t in 0..$h {
-                    put(lanes.1, sums.half[t], mean, width2, (tile + $t + t) * LANES);
-                }
-                tile += $t;
-            }};
-        }
+        // As many sums at a time as the registers hold: `T` tiles (and `H` halves) times `R` rows.
         match S::REGISTERS {
             Registers::Many => {
                 while tile + 4 <= full {
-                    pass!(4, 0, 4);
+                    self.pass::<S, 4, 0, 4>(simd, tile);
+                    tile += 4;
                 }
                 match (full - tile, half) {
-                    (3, true) => pass!(3, 1, 4),
-                    (3, false) => pass!(3, 0, 4),
-                    (2, true) => pass!(2, 1, 4),
-                    (2, false) => pass!(2, 0, 4),
-                    (1, true) => pass!(1, 1, 3),
-                    (1, false) => pass!(1, 0, 8),
-                    (_, true) => pass!(0, 1, 8),
+                    (3, true) => self.pass::<S, 3, 1, 4>(simd, tile),
+                    (3, false) => self.pass::<S, 3, 0, 4>(simd, tile),
+                    (2, true) => self.pass::<S, 2, 1, 4>(simd, tile),
+                    (2, false) => self.pass::<S, 2, 0, 4>(simd, tile),
+                    (1, true) => self.pass::<S, 1, 1, 3>(simd, tile),
+                    (1, false) => self.pass::<S, 1, 0, 8>(simd, tile),
+                    (_, true) => self.pass::<S, 0, 1, 8>(simd, tile),
                     (_, false) => {}
                 }
             }
             Registers::Some => {
                 while tile + usize::from(half) < full {
-                    pass!(1, 0, 4);
+                    self.pass::<S, 1, 0, 4>(simd, tile);
+                    tile += 1;
                 }
                 match (full - tile, half) {
-                    (1, true) => pass!(1, 1, 3),
-                    (_, true) => pass!(0, 1, 8),
+                    (1, true) => self.pass::<S, 1, 1, 3>(simd, tile),
+                    (_, true) => self.pass::<S, 0, 1, 8>(simd, tile),
                     (_, false) => {}
                 }
             }
             Registers::Few => {
                 while tile < full {
-                    pass!(1, 0, 2);
+                    self.pass::<S, 1, 0, 2>(simd, tile);
+                    tile += 1;
                 }
                 if half {
-                    pass!(0, 1, 4);
+                    self.pass::<S, 0, 1, 4>(simd, tile);
                 }
             }
         }
-        debug_assert_eq!(tile, full);
+    }
+}
+
+impl<'a> Score<'a> {
+    /// Scores `T` tiles from `first` on and `H` half tiles after them, `R` rows at a time.
+    #[inline(always)]
+    fn pass<S: Simd, const T: usize, const H: usize, const R: usize>(&mut self, simd: S, first: usize) {
+        let lanes = (simd, simd.half());
+        let mut full = [self.tile(first); T];
+        for t in 0..T {
+            full[t] = self.tile(first + t);
+        }
+        let mut half = [self.tile(first); H];
+        for t in 0..H {
+            half[t] = self.tile(first + T + t);
+        }
+        let mut sums = Sums::<S, S::Half, T, H>::zero(lanes);
+        sums.pass::<R>(lanes, flat(self.w), self.direction, full, half);
+        for t in 0..T {
+            put(simd, sums.full[t], self.mean, self.width2, (first + t) * LANES);
+        }
+        for t in 0..H {
+            put(lanes.1, sums.half[t], self.mean, self.width2, (first + T + t) * LANES);
+        }
+    }
+
+    #[inline(always)]
+    fn tile(&self, t: usize) -> &'a [Chunk] {
+        &self.tiles[t * self.dim..][..self.dim]
     }
 }
 
