@@ -119,6 +119,20 @@ impl Buffered {
         *count += 1;
     }
 
+    /// Learns from many observations at once, given as their sums; the model is made anew.
+    pub fn observe_all(&mut self, observations: &LinearStats) {
+        self.refresh();
+        let synced = &self.synced;
+        self.pending.get_or_insert_with(|| synced.stats().emptied()).merge(observations);
+        let total = self.total();
+        let mut factor = match std::mem::replace(&mut self.model, Model::Shared(self.synced.clone())) {
+            Model::Own(factor, _) => factor,
+            Model::Shared(_) => Box::new(Factor::ridge(total.dim(), self.ridge)),
+        };
+        rebuild(&mut factor, &total, self.ridge);
+        self.model = Model::Own(factor, total.count);
+    }
+
     /// Gain in log-det since the last upload: what upload events are about.
     pub fn pending_gain(&mut self) -> f64 {
         self.refresh();
@@ -164,7 +178,7 @@ impl Buffered {
             return Err(Misbehaviour::Gap { expected: self.uploads, got: merged });
         }
         let present = self.synced.stats();
-        view.stats().check(present.dim(), !present.contexts.is_empty())?;
+        view.stats().check_shape(present.dim(), !present.contexts.is_empty())?;
         if view.version() < self.synced.version() {
             return Ok(());
         }
@@ -290,6 +304,30 @@ mod tests {
         assert!((client.pending_gain() - libm::log1p(1.0 / RIDGE)).abs() < 1e-12);
         client.take_upload();
         assert_eq!(client.pending_gain(), 0.0);
+    }
+
+    #[test]
+    fn many_observations_at_once_are_pending_like_single_ones() {
+        let mut rng = Keys::from_seed(3).policy(NodeId(0), 0);
+        let mut others = LinearStats::empty(4);
+        others.observe(&context(&mut rng), 1.0);
+        let (mut single, mut many) = (Buffered::new(RIDGE, nothing()), Buffered::new(RIDGE, nothing()));
+        for client in [&mut single, &mut many] {
+            client.observe(&[0.1, 0.2, 0.3, 0.4], 0.5);
+            client.take_upload();
+            client.download(View::new(1, others.clone()), 0).unwrap();
+        }
+        let mut sums = LinearStats::empty(4);
+        for _ in 0..5 {
+            let (x, reward) = (context(&mut rng), rng.normal());
+            single.observe(&x, reward);
+            sums.observe(&x, reward);
+        }
+        many.observe_all(&sums);
+        assert_eq!((many.total(), many.pending_count()), (single.total(), 5));
+        assert_eq!(many.model_count(), single.model_count());
+        assert!((many.pending_gain() - single.pending_gain()).abs() < 1e-12);
+        assert_eq!(many.take_upload().1, sums);
     }
 
     #[test]

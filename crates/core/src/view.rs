@@ -43,9 +43,11 @@ impl View {
     }
 
     /// The ridge model of this view (a federation has one ridge), or the news
-    /// that no data can have led to these statistics. Made once, shared by all.
+    /// that no data can have led to these statistics. Looked at and made once,
+    /// shared by all.
     pub fn check(&self, ridge: f64) -> Result<&Factor, Misbehaviour> {
         let made = self.factor.get_or_init(|| {
+            self.stats.check_values()?;
             Factor::of(self.stats.gram.packed(), &self.stats.moment, ridge)
                 .map_err(|e| Misbehaviour::Indefinite(e.to_string()))
         });

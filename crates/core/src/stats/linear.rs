@@ -76,12 +76,23 @@ impl LinearStats {
 
     /// Refuses statistics of another shape or with values that are not finite.
     pub fn check(&self, dim: usize, with_contexts: bool) -> Result<(), Misbehaviour> {
+        self.check_shape(dim, with_contexts)?;
+        self.check_values()
+    }
+
+    /// Refuses statistics of another shape: in constant time.
+    pub fn check_shape(&self, dim: usize, with_contexts: bool) -> Result<(), Misbehaviour> {
         if self.dim() != dim {
             return Err(Misbehaviour::Dimension { expected: dim, got: self.dim() });
         }
         if self.contexts.is_empty() == with_contexts {
             return Err(Misbehaviour::Unexpected("a sum of contexts is missing or uncalled for".into()));
         }
+        Ok(())
+    }
+
+    /// Refuses values that are not finite.
+    pub fn check_values(&self) -> Result<(), Misbehaviour> {
         let values = self.gram.packed().iter().chain(&self.moment).chain(&self.contexts);
         if values.into_iter().all(|v| v.is_finite()) {
             Ok(())
