@@ -57,10 +57,10 @@ pub struct SoakReport {
 fn scenarios() -> Vec<Scenario> {
     let read = |value| serde_json::from_value(value).expect("a scenario that can be read");
     vec![
-        read(json!({ "horizon": 120, "environment": { "kind": "linear", "clients": 4, "dim": 4, "arms": 5 } })),
-        read(json!({ "horizon": 40, "environment":
+        read(json!({ "horizon": 600, "environment": { "kind": "linear", "clients": 4, "dim": 4, "arms": 5 } })),
+        read(json!({ "horizon": 200, "environment":
             { "kind": "arms", "clients": 4, "arms": 5, "arrivals": "all", "rewards": "bernoulli" } })),
-        read(json!({ "horizon": 60, "environment":
+        read(json!({ "horizon": 600, "environment":
             { "kind": "users", "users": 8, "servers": 3, "clusters": 2, "dim": 4, "arms": 5 } })),
     ]
 }
@@ -97,7 +97,7 @@ pub fn soak(soak: &Soak, progress: &mut dyn FnMut(&str)) -> Result<SoakReport, S
                 scenario: &scenario,
                 seed,
                 kills: left.min(40),
-                pause: Duration::from_millis(60),
+                pause: Duration::from_millis(30),
                 patience: Duration::from_secs(120),
             };
             let kills = round.run(&soak.exe, &place).map_err(|e| rerun(seed, name, &e))?;

@@ -1,0 +1,178 @@
+//! Disks that fill up or lose their tail, and configurations that are wrong.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use cahoots_node::soak::{Farm, Process};
+use serde_json::json;
+use toml::Table;
+
+const EXE: &str = env!("CARGO_BIN_EXE_cahoots-node");
+
+/// A very small disk, where the system allows one.
+struct Small(PathBuf);
+
+impl Small {
+    /// Leaves so many bytes free.
+    fn fill(&self, left: u64) {
+        use std::os::unix::fs::MetadataExt;
+        let files = std::fs::read_dir(&self.0).unwrap().map(|file| file.unwrap().metadata().unwrap());
+        let used: u64 = files.map(|file| file.blocks() * 512).sum();
+        std::fs::write(self.0.join("ballast"), vec![1; ((3 << 20) - used - left) as usize]).unwrap();
+    }
+
+    fn mount(at: PathBuf) -> Option<Small> {
+        std::fs::create_dir_all(&at).unwrap();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"]).arg(&at).output();
+        mounted.is_ok_and(|output| output.status.success()).then_some(Small(at))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+fn table(text: &str) -> Table {
+    text.parse().unwrap()
+}
+
+#[test]
+fn a_full_disk_stops_a_client_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(small) = Small::mount(folder.path().join("small")) else {
+        eprintln!("skipped: this user cannot mount a small disk");
+        return;
+    };
+    let serve = table("[setting]\nusers = 1\ndim = 40\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0");
+    let mut farm = Farm::new(Path::new(EXE), folder.path(), 1, serve, &Table::new(), 1).unwrap();
+    let file = folder.path().join("client0.toml");
+    let mut client = table(&std::fs::read_to_string(&file).unwrap());
+    client.insert("store".into(), small.0.join("client0.store").to_str().unwrap().into());
+    std::fs::write(&file, client.to_string()).unwrap();
+    farm.start_all().unwrap();
+    farm.settle(Duration::from_secs(10)).unwrap();
+    // Without a coordinator everything stays here, until the disk is full.
+    farm.process(0).kill();
+    small.fill(200_000);
+    let app = farm.app(0);
+    let mut acknowledged = 0u64;
+    let arm: Vec<f64> = (0..40).map(|i| f64::from(i) / 40.0).collect();
+    let refusal = loop {
+        assert!(acknowledged < 5000, "the disk never filled up");
+        let (status, answer) = app.post("/decide", &json!({ "arms": [arm] })).unwrap();
+        if status != 200 {
+            break answer;
+        }
+        let (status, answer) = app.post("/reward", &json!({ "id": answer["id"], "reward": 1.0 })).unwrap();
+        if status != 200 {
+            break answer;
+        }
+        acknowledged += 1;
+    };
+    assert!(refusal["error"].as_str().unwrap().contains("no space left"), "{refusal}");
+    assert!(acknowledged > 0);
+    assert_eq!(app.get("/health").unwrap().0, 503);
+    assert_eq!(app.post("/decide", &json!({ "arms": [arm] })).unwrap().0, 503);
+    // Space, a restart, and it goes on: nothing acknowledged is missing.
+    farm.process(1).kill();
+    std::fs::remove_file(small.0.join("ballast")).unwrap();
+    farm.start(1).unwrap();
+    farm.process(1).listening().unwrap();
+    farm.start(0).unwrap();
+    farm.settle(Duration::from_secs(20)).unwrap();
+    let uploads = app.get("/status").unwrap().1["uploads"].as_u64().unwrap();
+    assert!(uploads >= acknowledged, "{uploads} uploads of {acknowledged} acknowledged rewards");
+    let (status, _) = app.post("/decide", &json!({ "arms": [arm] })).unwrap();
+    assert_eq!(status, 200);
+    farm.stop_all().unwrap();
+}
+
+#[test]
+fn a_full_disk_stops_a_coordinator_and_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(small) = Small::mount(folder.path().join("small")) else {
+        eprintln!("skipped: this user cannot mount a small disk");
+        return;
+    };
+    let store = small.0.join("coordinator.store");
+    let serve = table("[setting]\nusers = 1\ndim = 40\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0");
+    let mut farm = Farm::new(Path::new(EXE), folder.path(), 1, serve, &Table::new(), 1).unwrap();
+    let file = folder.path().join("serve.toml");
+    let mut serve = table(&std::fs::read_to_string(&file).unwrap());
+    serve.insert("store".into(), store.to_str().unwrap().into());
+    serve.insert("snapshot_every".into(), toml::Value::Integer(100_000));
+    std::fs::write(&file, serve.to_string()).unwrap();
+    farm.start_all().unwrap();
+    farm.settle(Duration::from_secs(10)).unwrap();
+    small.fill(200_000);
+    let app = farm.app(0);
+    let arm: Vec<f64> = (0..40).map(|i| f64::from(i) / 40.0).collect();
+    let mut acknowledged = 0u64;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while farm.process(0).ended().is_none() {
+        assert!(Instant::now() < deadline, "the disk never filled up");
+        let (_, answer) = app.post("/decide", &json!({ "arms": [arm] })).unwrap();
+        let (status, answer) = app.post("/reward", &json!({ "id": answer["id"], "reward": 1.0 })).unwrap();
+        assert_eq!(status, 200, "a client works on without its coordinator: {answer}");
+        acknowledged += 1;
+    }
+    assert!(farm.process(0).complaints().contains("no space left"), "{}", farm.process(0).complaints());
+    std::fs::remove_file(small.0.join("ballast")).unwrap();
+    farm.start(0).unwrap();
+    farm.process(0).listening().unwrap();
+    farm.settle(Duration::from_secs(20)).unwrap();
+    assert_eq!(app.get("/status").unwrap().1["uploads"], acknowledged);
+    farm.stop_all().unwrap();
+}
+
+#[test]
+fn a_truncated_store_is_refused_with_a_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let serve = table("[setting]\nusers = 1\ndim = 2\narms = 1\n[algorithm]\nkind = \"async-linucb\"");
+    let mut farm = Farm::new(Path::new(EXE), folder.path(), 1, serve, &Table::new(), 1).unwrap();
+    farm.start_all().unwrap();
+    farm.settle(Duration::from_secs(10)).unwrap();
+    for (i, store, command, file) in
+        [(0, "coordinator.store", "serve", "serve.toml"), (1, "client0.store", "client", "client0.toml")]
+    {
+        farm.process(i).kill();
+        let path = folder.path().join(store);
+        let bytes = std::fs::read(&path).unwrap();
+        for length in [0, 100, bytes.len() / 2] {
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            let mut process = Process::start(Path::new(EXE), command, &folder.path().join(file)).unwrap();
+            let status = process.wait(Duration::from_secs(15)).unwrap();
+            let words = process.complaints();
+            assert_eq!(status.code(), Some(1), "{store} cut to {length}: {words}");
+            assert!(words.contains("is damaged") && words.contains("To recover"), "{store} cut to {length}: {words}");
+            assert!(!words.contains("panicked"), "{store} cut to {length}: {words}");
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), length as u64, "the file was left as it is");
+        }
+    }
+}
+
+#[test]
+fn wrong_configurations_end_with_code_2_the_line_and_the_fix() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = "federation = \"x\"\nstore = \"s\"\n[setting]\nusers = 1\ndim = 2\narms = 1\n[algorithm]\nkind = \"async-linucb\"\n";
+    let cases = [
+        (good.replace("store =", "stroe ="), "serve.toml:2: unknown field `stroe`"),
+        (good.replace("users = 1", "users = \"one\""), "serve.toml:4:"),
+        (good.replace("async-linucb", "async-linucbb"), "no algorithm \"async-linucbb\""),
+        (good.replace("dim = 2", "dim = 0"), "needs arms with features"),
+        (format!("{good}ridge = -1.0\n"), "ridge: must be a number above 0"),
+        (good.replace("[setting]\nusers = 1\ndim = 2\narms = 1\n", ""), "[setting] is missing"),
+        (format!("tick = 0.0\n{good}"), "tick must be a number of seconds"),
+        (format!("listen = \"nowhere\"\n{good}"), "choose another `listen`"),
+    ];
+    for (text, words) in cases {
+        let file = folder.path().join("serve.toml");
+        std::fs::write(&file, &text).unwrap();
+        let output = Command::new(EXE).arg("serve").arg(&file).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).to_string();
+        assert!(output.status.code() == Some(2) && said.contains(words), "{words}: {said}");
+    }
+}
