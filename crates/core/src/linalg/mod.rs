@@ -1,8 +1,10 @@
 //! Matrices as machines keep them. Factors and the hot step live in
 //! `cahoots-kernel`; no algorithm does its own linear algebra.
 
+mod pseudo;
 mod symmetric;
 
+pub use pseudo::{PseudoInverse, RANK_TOLERANCE, dot, rank};
 pub use symmetric::Symmetric;
 
 use crate::error::Misbehaviour;
