@@ -98,6 +98,10 @@ impl Factor {
 
     /// `V += x x'`, `b += reward x`; returns the gain in log-determinant, `ln(1 + |W x|^2)`.
     ///
+    /// Rounding adds up in proportion to `1 / ridge`: with a ridge of 2^-30 and all arms in a subspace,
+    /// rows of `W` are off by less than 1e-9 after a million updates in 25 dimensions;
+    /// [`Factor::rebuild`] starts afresh.
+    ///
     /// # Panics
     /// If `x.len() != self.dim()`.
     pub fn learn(&mut self, x: &[f64], reward: f64) -> f64 {

@@ -85,9 +85,10 @@ fn coefficients<S: Simd>(
     let s = simd.add(s_before, simd.scan(simd.mul(y, y)));
     let before = simd.add(one, simd.shift(s, s_before));
     let after = simd.add(one, s);
-    let weight = simd.div(one, simd.sqrt(simd.mul(before, after)));
-    let kept = simd.mul(before, weight);
-    let mixed = simd.mul(y, weight);
+    // Divided, not multiplied by the inverse: a row with y = 0 must not change at all, or directions
+    // that are never seen drift by a rounding each step. (The root of a rounded square is exact.)
+    let root = simd.sqrt(simd.mul(before, after));
+    let (kept, mixed) = (simd.div(before, root), simd.div(y, root));
     simd.store(kept, keep);
     simd.store(simd.sub(simd.splat(0.0), mixed), mix);
 

@@ -62,7 +62,8 @@ pub(crate) trait Simd: Lanes<Chunk = Chunk> {
     fn select_greater(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V;
     /// Lane `r` is the sum over `rows[r]`: with `s_k = l_k + l_(k+4)`, `(s_0 + s_1) + (s_2 + s_3)`.
     fn sums(self, rows: [Self::V; LANES]) -> Self::V;
-    /// Inclusive prefix sums: by doubling within each half, then the low total onto the high half.
+    /// Inclusive prefix sums: within pairs, then the low pair's total onto the high pair, then the low
+    /// half's onto the high half. A zero lane leaves the sum of the lane before exactly as it was.
     fn scan(self, v: Self::V) -> Self::V;
     /// `[carry, v_0, .., v_6]`; `carry` is a splat.
     fn shift(self, v: Self::V, carry: Self::V) -> Self::V;

@@ -162,8 +162,8 @@ macro_rules! level {
             #[inline(always)]
             fn scan(self, v: Self::V) -> Self::V {
                 // The zeros are added too: they turn a negative zero positive at every level.
-                let v: Self::V = from_fn(|k| v[k] + if k % 4 >= 1 { v[k - 1] } else { 0.0 });
-                let v: Self::V = from_fn(|k| v[k] + if k % 4 >= 2 { v[k - 2] } else { 0.0 });
+                let v: Self::V = from_fn(|k| v[k] + if k % 2 == 1 { v[k - 1] } else { 0.0 });
+                let v: Self::V = from_fn(|k| v[k] + if k % 4 >= 2 { v[k / 4 * 4 + 1] } else { 0.0 });
                 from_fn(|k| v[k] + if k >= 4 { v[3] } else { 0.0 })
             }
             #[inline(always)]

@@ -103,16 +103,15 @@ fn transpose4(_: Four, r: [__m256d; 4]) -> [__m256d; 4] {
     }
 }
 
-/// Prefix sums by doubling.
+/// Prefix sums of four lanes.
 #[inline(always)]
 fn scan4(_: Four, v: __m256d) -> __m256d {
     // SAFETY: the token proves the features.
     unsafe {
         let zero = _mm256_setzero_pd();
-        let by_one = _mm256_permute4x64_pd::<0b10_01_00_00>(v);
-        let v = _mm256_add_pd(v, _mm256_blend_pd::<0b0001>(by_one, zero));
-        let by_two = _mm256_permute2f128_pd::<0x08>(v, v);
-        _mm256_add_pd(v, by_two)
+        let v = _mm256_add_pd(v, _mm256_unpacklo_pd(zero, v));
+        let total = _mm256_permute4x64_pd::<0b01_01_01_01>(v);
+        _mm256_add_pd(v, _mm256_blend_pd::<0b1100>(zero, total))
     }
 }
 

@@ -147,10 +147,9 @@ impl Simd for Avx512 {
     fn scan(self, v: __m512d) -> __m512d {
         // SAFETY: see `add`.
         unsafe {
-            let by_one = _mm512_maskz_permutex_pd::<0b10_01_00_00>(0b1110_1110, v);
-            let v = _mm512_add_pd(v, by_one);
-            let by_two = _mm512_maskz_permutex_pd::<0b01_00_00_00>(0b1100_1100, v);
-            let v = _mm512_add_pd(v, by_two);
+            let v = _mm512_add_pd(v, _mm512_unpacklo_pd(_mm512_setzero_pd(), v));
+            let total = _mm512_maskz_permutex_pd::<0b01_01_01_01>(0b1100_1100, v);
+            let v = _mm512_add_pd(v, total);
             let total = _mm512_maskz_permutexvar_pd(0b1111_0000, _mm512_set1_epi64(3), v);
             _mm512_add_pd(v, total)
         }

@@ -1,0 +1,143 @@
+//! Matrices that can hardly be factored, or not at all; and the semi-definite root.
+
+mod common;
+
+use cahoots_kernel::{Factor, Level, NotPositiveDefinite, log_det, semidefinite_cholesky};
+use common::{EPS, Statistics, Uniform};
+
+/// Fails to rebuild at every level, leaving the state as it was, with the expected error.
+fn fails(gram: &[f64], moment: &[f64], ridge: f64) -> NotPositiveDefinite {
+    let dim = moment.len();
+    let mut found = Vec::new();
+    for level in Level::available() {
+        let mut factor = Factor::ridge(dim, 2.0);
+        factor.learn(&vec![0.3; dim], 1.0);
+        let before = postcard::to_stdvec(&factor).unwrap();
+        found.push(factor.rebuild_with(level, gram, moment, ridge).unwrap_err());
+        assert_eq!(postcard::to_stdvec(&factor).unwrap(), before, "{level:?} changed the state");
+    }
+    let error = Factor::of(gram, moment, ridge).unwrap_err();
+    assert_eq!(log_det(gram, dim, ridge).unwrap_err().pivot, error.pivot);
+    assert!(found.iter().all(|other| other.pivot == error.pivot));
+    assert!(error.to_string().contains("not positive definite"));
+    error
+}
+
+#[test]
+fn indefinite_singular_and_not_finite_are_refused() {
+    // An eigenvalue below minus the ridge.
+    let error = fails(&[1.0, 2.0, 1.0], &[0.0; 2], 0.5);
+    assert_eq!((error.pivot, error.value < 0.0), (1, true));
+    // Exactly singular, without a ridge.
+    assert_eq!(fails(&[1.0, 1.0, 1.0], &[1.0; 2], 0.0), NotPositiveDefinite { pivot: 1, value: 0.0 });
+    assert_eq!(fails(&[0.0; 6], &[0.0; 3], 0.0).pivot, 0);
+    assert_eq!(fails(&[-1.0], &[0.0], 0.5).pivot, 0);
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        for dim in [1, 2, 9, 25] {
+            for row in [0, dim / 2, dim - 1] {
+                let mut data = Statistics::new(dim);
+                data.gram[row * (row + 1) / 2 + row] = bad;
+                assert_eq!(fails(&data.gram, &data.moment, 1.0).pivot, row);
+                // Off the diagonal it spoils the pivot of its row.
+                if row > 0 {
+                    data.gram[row * (row + 1) / 2 + row] = 1.0;
+                    data.gram[row * (row + 1) / 2] = bad;
+                    assert_eq!(fails(&data.gram, &data.moment, 1.0).pivot, row);
+                }
+            }
+        }
+    }
+    assert_eq!(fails(&[1.0], &[0.0], f64::NAN).pivot, 0);
+}
+
+#[test]
+fn zero_rows_are_the_ridge_alone() {
+    for ridge in [1e-12, 0.01, 7.3] {
+        let mut data = Statistics::new(12);
+        data.add(&[0.0, 1.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], 1.0);
+        let factor = Factor::of(&data.gram, &data.moment, ridge).unwrap();
+        for i in (0..12).filter(|i| ![1, 3].contains(i)) {
+            let mut unit = [0.0; 12];
+            unit[i] = 1.0;
+            let (mean, width2) = factor.mean_and_width2(&unit);
+            assert_eq!(mean, 0.0);
+            assert!((width2 * ridge - 1.0).abs() <= 4.0 * EPS);
+        }
+    }
+}
+
+#[test]
+fn nearly_singular_still_factors() {
+    // Rank three and a ridge far below the eigenvalues, but above their rounding (dim * eps * trace).
+    for dim in [4, 8, 25, 60] {
+        let mut random = Uniform(dim as u64);
+        let arms = random.vectors(3, dim);
+        let mut data = Statistics::new(dim);
+        (0..30).for_each(|k| data.add(&arms[k % 3], 1.0));
+        let ridge = 64.0 * dim as f64 * EPS * data.trace();
+        for level in Level::available() {
+            let mut factor = Factor::ridge(dim, 1.0);
+            factor.rebuild_with(level, &data.gram, &data.moment, ridge).unwrap();
+            // All but three eigenvalues are the ridge, known to some (rounding / ridge) = 1/64 each.
+            let low = (dim - 3) as f64 * libm::log(ridge);
+            assert!(factor.log_det() > low - 0.1 * dim as f64);
+            assert!(factor.log_det() < low + 3.0 * libm::log(data.trace() + ridge) + 0.1 * dim as f64);
+        }
+    }
+}
+
+#[test]
+fn extreme_scales_do_not_overflow_the_determinant() {
+    for exponent in [-1000, -300, 300, 1000] {
+        let ridge = libm::exp2(exponent.into());
+        let expected = 40.0 * exponent as f64 * std::f64::consts::LN_2;
+        let close = |found: f64| (found - expected).abs() <= 8.0 * EPS * expected.abs();
+        assert!(close(Factor::ridge(40, ridge).log_det()));
+        assert!(close(log_det(&vec![0.0; 820], 40, ridge).unwrap()));
+    }
+    // The smallest subnormal.
+    let tiny = 5e-324;
+    assert!((Factor::ridge(2, tiny).log_det() + 2.0 * 1074.0 * std::f64::consts::LN_2).abs() < 1e-12);
+}
+
+#[test]
+fn the_semidefinite_root_reproduces_the_matrix() {
+    for dim in [1, 2, 3, 8, 25, 60] {
+        for rank in [0, 1, 2, dim / 2, dim] {
+            let mut random = Uniform((dim * 100 + rank) as u64);
+            let arms = random.vectors(rank, dim);
+            let mut data = Statistics::new(dim);
+            arms.iter().for_each(|x| data.add(x, 0.0));
+            let root = semidefinite_cholesky(&data.gram, dim);
+            let start = |i: usize| i * (i + 1) / 2;
+            let scale = (0..dim).map(|i| data.gram[start(i) + i]).fold(0.0, f64::max);
+            // A pivot at the tolerance dim * 2 eps * scale that counts as zero drops a column whose
+            // entries are at most the geometric mean of it and the diagonal.
+            let tolerance = (2.0 * dim as f64 * EPS).sqrt() * scale;
+            for i in 0..dim {
+                assert!(root[start(i) + i] >= 0.0);
+                for j in 0..=i {
+                    let product: f64 = (0..=j).map(|k| root[start(i) + k] * root[start(j) + k]).sum();
+                    assert!((product - data.gram[start(i) + j]).abs() <= tolerance);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn zero_pivots_give_zero_columns() {
+    // Rank one, a zero row, a repeated row; and a pivot of rounding size.
+    assert_eq!(semidefinite_cholesky(&[1.0; 6], 3), [1.0, 1.0, 0.0, 1.0, 0.0, 0.0]);
+    assert_eq!(semidefinite_cholesky(&[0.0, 0.0, 4.0, 0.0, 2.0, 5.0], 3), [0.0, 0.0, 2.0, 0.0, 1.0, 2.0]);
+    assert_eq!(semidefinite_cholesky(&[4.0, 4.0, 4.0, 2.0, 2.0, 5.0], 3), [2.0, 2.0, 0.0, 1.0, 0.0, 2.0]);
+    let nearly = semidefinite_cholesky(&[1.0, 1.0, 1.0 + f64::EPSILON], 2);
+    assert_eq!(nearly, [1.0, 1.0, 0.0]);
+    assert_eq!(semidefinite_cholesky(&[], 0), []);
+}
+
+#[test]
+fn the_semidefinite_root_of_a_definite_matrix_is_cholesky() {
+    let root = semidefinite_cholesky(&[4.0, 2.0, 5.0, -2.0, 1.0, 11.0], 3);
+    assert_eq!(root, [2.0, 1.0, 2.0, -1.0, 1.0, 3.0]);
+}

@@ -1,0 +1,127 @@
+//! Serialisation, arms in tiles, and how arms are picked.
+
+mod common;
+
+use cahoots_kernel::{Factor, Level, Scores, Tiles};
+use common::{Uniform, tiles};
+use serde::Serialize;
+
+fn some_factor(dim: usize) -> Factor {
+    let mut random = Uniform(dim as u64);
+    let mut factor = Factor::ridge(dim, 0.1);
+    for _ in 0..20 {
+        factor.learn(&random.vector(dim), random.next());
+    }
+    factor
+}
+
+#[test]
+fn a_factor_round_trips_bit_for_bit() {
+    for dim in [0, 1, 2, 7, 8, 9, 25, 64, 100] {
+        let factor = some_factor(dim);
+        let bytes = postcard::to_stdvec(&factor).unwrap();
+        let mut back: Factor = postcard::from_bytes(&bytes).unwrap();
+        assert_eq!(back, factor);
+        assert_eq!(postcard::to_stdvec(&back).unwrap(), bytes);
+        // And lives on alike.
+        let (mut factor, x) = (factor, Uniform(9).vector(dim));
+        assert_eq!(factor.learn(&x, 0.4).to_bits(), back.learn(&x, 0.4).to_bits());
+        assert_eq!(postcard::to_stdvec(&factor).unwrap(), postcard::to_stdvec(&back).unwrap());
+        // The triangle, z and log det, and two lengths: no padding.
+        assert!(bytes.len() <= 8 * (dim * (dim + 1) / 2 + dim + 1) + 8);
+    }
+}
+
+#[test]
+fn a_factor_whose_lengths_disagree_is_refused() {
+    #[derive(Serialize)]
+    struct Forged {
+        w: Vec<f64>,
+        z: Vec<f64>,
+        log_det: f64,
+    }
+    let decode = |w: usize, z: usize| {
+        let forged = Forged { w: vec![1.0; w], z: vec![0.0; z], log_det: 0.0 };
+        postcard::from_bytes::<Factor>(&postcard::to_stdvec(&forged).unwrap())
+    };
+    assert!(decode(6, 3).is_ok());
+    for (w, z) in [(0, 1), (1, 0), (5, 3), (7, 3), (9, 3), (3, 3)] {
+        assert!(decode(w, z).is_err(), "{w} entries of W for {z} of z");
+    }
+}
+
+#[test]
+fn tiles_hold_their_rows() {
+    for dim in [0, 1, 3, 7, 8, 9, 15, 16, 25, 100] {
+        let mut filled = Tiles::default();
+        for count in [40, 0, 1, 7, 8, 9, 17, 3] {
+            let rows = Uniform((dim + count) as u64).vectors(count, dim);
+            // Again and again into the same buffer.
+            filled.fill(dim, rows.iter().map(Vec::as_slice));
+            let mut pushed = Tiles::new(dim);
+            rows.iter().for_each(|row| pushed.push(row));
+            for tiles in [&filled, &pushed] {
+                assert_eq!((tiles.dim(), tiles.len(), tiles.is_empty()), (dim, count, count == 0));
+                for (k, row) in rows.iter().enumerate() {
+                    let mut out = vec![f64::NAN; dim];
+                    tiles.row_into(k, &mut out);
+                    assert_eq!(&out, row);
+                }
+            }
+        }
+        filled.reset(2);
+        assert_eq!((filled.dim(), filled.len()), (2, 0));
+    }
+}
+
+#[test]
+fn absent_lanes_of_a_reused_buffer_are_zero() {
+    // A NaN left in a lane that is absent now would show up nowhere but in the wrong sums.
+    let mut tiles = Tiles::default();
+    let bad = vec![vec![f64::NAN; 5]; 16];
+    tiles.fill(5, bad.iter().map(Vec::as_slice));
+    let good = Uniform(1).vectors(9, 5);
+    tiles.fill(5, good.iter().map(Vec::as_slice));
+    let mut scores = Scores::default();
+    some_factor(5).score(&tiles, &mut scores);
+    assert_eq!(scores.mean.len(), 9);
+    assert!(scores.mean.iter().chain(&scores.width2).all(|v| v.is_finite()));
+    assert!(format!("{tiles:?}").find("NaN").is_none());
+}
+
+#[test]
+#[should_panic(expected = "wrong dimension")]
+fn an_arm_of_the_wrong_dimension_is_refused() {
+    Tiles::new(3).push(&[1.0, 2.0]);
+}
+
+#[test]
+#[should_panic(expected = "wrong dimension")]
+fn arms_of_the_wrong_dimension_are_refused() {
+    some_factor(3).score(&tiles(2, &[vec![1.0, 2.0]]), &mut Scores::default());
+}
+
+#[test]
+fn the_first_of_the_best_arms_is_picked() {
+    for level in Level::available() {
+        for count in [1, 2, 7, 8, 9, 23, 24, 40] {
+            for best in 0..count {
+                let mut scores = Scores { mean: vec![-3.0; count], width2: vec![4.0; count] };
+                assert_eq!(scores.optimistic_with(level, 2.0), Some(0));
+                scores.mean[best] = -2.5;
+                scores.mean[count - 1] = -2.5;
+                assert_eq!(scores.optimistic_with(level, 2.0), Some(best));
+                // A width counts as much.
+                scores.mean[best] = -3.0;
+                scores.width2[best] = 9.0;
+                assert_eq!(scores.optimistic_with(level, 2.0), Some(best));
+                // NaN never wins.
+                scores.width2[best] = f64::NAN;
+                let expected = if count == 1 { None } else { Some(count - 1) };
+                let expected = if best == count - 1 && count > 1 { Some(0) } else { expected };
+                assert_eq!(scores.optimistic_with(level, 2.0), expected);
+            }
+        }
+        assert_eq!(Scores::default().optimistic_with(level, 1.0), None);
+    }
+}
