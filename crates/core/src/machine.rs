@@ -100,6 +100,12 @@ pub trait Algorithm: Sized + 'static {
         traffic.transfers() as f64
     }
 
+    /// How much of what it pursues is the client's own reward, the rest being the average of all
+    /// clients'; where it does not say, regret is measured against the environment's objective.
+    fn personalization(_valid: &Self::Valid) -> Option<f64> {
+        None
+    }
+
     /// Who sits where.
     fn seats(_valid: &Self::Valid, _setting: &Setting) -> Seating {
         Seating::PerUser

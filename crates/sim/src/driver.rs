@@ -78,13 +78,16 @@ impl<A: Algorithm> Simulation<A> {
     /// A federation at tick 0.
     pub fn new(
         valid: A::Valid,
-        world: Box<dyn World>,
+        mut world: Box<dyn World>,
         arrivals: Arrivals,
         network: Network,
         rewards: Rewards,
         seed: u64,
         options: Options,
     ) -> Self {
+        if let Some(own) = A::personalization(&valid) {
+            world.pursue(own);
+        }
         let setting = world.setting();
         let seating = A::seats(&valid, setting);
         let clients = (0..seating.clients(setting) as u32)

@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use cahoots_core::{Message, ReleaseFact, Tick, Traffic};
 use serde::Serialize;
 
-use crate::world::Pull;
+use crate::world::{BlockPull, Pull, Sides, Worth};
 
 /// Points of a curve, at most.
 pub const CURVE_POINTS: u64 = 1000;
+
+/// The metric that is a loss: what an algorithm's paper puts into the regret for communication.
+pub const COMMUNICATION_LOSS: &str = "communication_loss";
 
 /// A run so far, at one tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -35,15 +38,47 @@ pub struct ReleaseCount {
     pub times: u64,
 }
 
+/// Expected reward and pseudo-regret under one objective.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Tally {
+    /// Pseudo-regret, without any loss for communication.
+    pub regret: f64,
+    /// Expected reward.
+    pub reward: f64,
+}
+
+impl Tally {
+    fn add(&mut self, pulls: f64, worth: Worth) {
+        self.regret += (worth.best - worth.expected) * pulls;
+        self.reward += worth.expected * pulls;
+    }
+}
+
+/// One run under three objectives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Tallies {
+    /// Each client's own reward.
+    pub local: Tally,
+    /// The average over clients of the pulled arm's reward.
+    pub global: Tally,
+    /// The run's own objective, which may mix the two.
+    pub mixed: Tally,
+}
+
 /// Facts of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ledger {
     /// Interactions.
     pub steps: u64,
-    /// Pseudo-regret: best expectation on offer minus the chosen arm's.
+    /// Pseudo-regret: best expectation on offer minus the chosen arm's; and the loss for communication
+    /// where the algorithm's paper counts one.
     pub regret: f64,
+    /// That loss alone.
+    pub communication_loss: f64,
     /// Realised reward.
     pub reward: f64,
+    /// Where clients differ: the run under three objectives.
+    pub objectives: Option<Tallies>,
     /// Messages.
     pub traffic: Traffic,
     /// Copies that receivers dropped because they had seen them.
@@ -70,7 +105,9 @@ impl Ledger {
         Ledger {
             steps: 0,
             regret: 0.0,
+            communication_loss: 0.0,
             reward: 0.0,
+            objectives: None,
             traffic: Traffic::default(),
             duplicates_dropped: 0,
             refused: 0,
@@ -88,13 +125,24 @@ impl Ledger {
         self.steps += 1;
         self.regret += pull.best - pull.expected;
         self.reward += pull.reward;
+        self.tally(1, Worth { expected: pull.expected, best: pull.best }, pull.sides);
     }
 
     /// Several pulls of one arm.
-    pub fn block(&mut self, pulls: u64, block: &crate::world::BlockPull) {
+    pub fn block(&mut self, pulls: u64, block: &BlockPull) {
         self.steps += pulls;
         self.regret += (block.best - block.expected) * pulls as f64;
         self.reward += block.sum;
+        self.tally(pulls, Worth { expected: block.expected, best: block.best }, block.sides);
+    }
+
+    fn tally(&mut self, pulls: u64, mixed: Worth, sides: Option<Sides>) {
+        let Some(sides) = sides else { return };
+        let pulls = pulls as f64;
+        let tallies = self.objectives.get_or_insert_default();
+        tallies.local.add(pulls, sides.local);
+        tallies.global.add(pulls, sides.global);
+        tallies.mixed.add(pulls, mixed);
     }
 
     /// A message that was sent (once, however often the network repeats it).
@@ -102,10 +150,17 @@ impl Ledger {
         self.traffic.count(message);
     }
 
-    /// A value that a machine reported. Rounds add up; others keep their last value.
+    /// A value that a machine reported. Rounds and losses add up; others keep their last value.
     pub fn metric(&mut self, name: &'static str, value: f64) {
-        if name == "rounds" {
-            self.traffic.rounds += value as u64;
+        match name {
+            "rounds" => self.traffic.rounds += value as u64,
+            COMMUNICATION_LOSS => {
+                self.communication_loss += value;
+                self.regret += value;
+                self.metrics.insert(name, self.communication_loss);
+                return;
+            }
+            _ => {}
         }
         self.metrics.insert(name, value);
     }
@@ -118,6 +173,19 @@ impl Ledger {
         }
     }
 
+    /// Shows the objectives among the metrics.
+    fn report_objectives(&mut self) {
+        let Some(Tallies { local, global, mixed }) = self.objectives else { return };
+        for (regret, reward, tally) in [
+            ("regret_local", "reward_local", local),
+            ("regret_global", "reward_global", global),
+            ("regret_mixed", "reward_mixed", mixed),
+        ] {
+            self.metrics.insert(regret, tally.regret);
+            self.metrics.insert(reward, tally.reward);
+        }
+    }
+
     /// The next tick at which the curve gets a point.
     pub fn next_point(&self, now: Tick) -> Tick {
         ((now / self.every + 1) * self.every).min(self.horizon)
@@ -126,6 +194,7 @@ impl Ledger {
     /// A tick is over.
     pub fn tick(&mut self, tick: Tick) {
         if tick.is_multiple_of(self.every) || tick == self.horizon {
+            self.report_objectives();
             self.curve.push(CurvePoint {
                 tick,
                 regret: self.regret,
@@ -134,5 +203,38 @@ impl Ledger {
                 bytes: self.traffic.bytes,
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pull_counts_under_every_objective() {
+        let worth = |expected, best| Worth { expected, best };
+        let sides = Some(Sides { local: worth(0.25, 1.0), global: worth(0.5, 0.5) });
+        let mut ledger = Ledger::new(10);
+        ledger.pull(&Pull { reward: 1.0, expected: 0.375, best: 0.625, sides });
+        ledger.block(3, &BlockPull { sum: 2.0, expected: 0.375, best: 0.625, sides });
+        let tallies = ledger.objectives.unwrap();
+        assert_eq!((tallies.local.regret, tallies.local.reward), (3.0, 1.0));
+        assert_eq!((tallies.global.regret, tallies.global.reward), (0.0, 2.0));
+        assert_eq!((tallies.mixed.regret, tallies.mixed.reward), (1.0, 1.5));
+        assert_eq!((ledger.regret, ledger.reward), (1.0, 3.0));
+        ledger.tick(10);
+        assert_eq!(ledger.metrics["reward_global"], 2.0);
+    }
+
+    #[test]
+    fn a_loss_for_communication_is_inside_the_regret_and_apart() {
+        let mut ledger = Ledger::new(10);
+        ledger.pull(&Pull { reward: 0.0, expected: 0.0, best: 0.5, sides: None });
+        ledger.metric(COMMUNICATION_LOSS, 8.0);
+        ledger.metric(COMMUNICATION_LOSS, 8.0);
+        ledger.metric("rounds", 2.0);
+        assert_eq!((ledger.regret, ledger.communication_loss, ledger.traffic.rounds), (16.5, 16.0, 2));
+        assert_eq!(ledger.metrics[COMMUNICATION_LOSS], 16.0);
+        assert_eq!(ledger.objectives, None);
     }
 }

@@ -11,7 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::means::{Means, MeansLaw, Table};
-use super::{BlockPull, Pull, World, check};
+pub use super::objective::Objective;
+use super::objective::Worths;
+use super::{BlockPull, Pull, World, Worth, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::{Draw, Purpose};
 
@@ -43,8 +45,9 @@ pub struct ArmsParams {
     pub min_gap: f64,
     /// Each client has its own means: the common ones plus N(0, 0.2), kept between 0 and 1.
     pub heterogeneous: bool,
-    /// What regret is measured against.
-    pub objective: Objective,
+    /// What regret is measured against: what the algorithm pursues, or, where it does not say, the
+    /// client's own means.
+    pub objective: Option<Objective>,
     /// Who acts at a tick.
     pub arrivals: ArrivalLaw,
 }
@@ -60,19 +63,6 @@ pub enum Rewards {
     Gaussian,
 }
 
-/// What regret is measured against.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Objective {
-    /// The client's own means.
-    #[default]
-    Local,
-    /// The average of all clients' means.
-    Global,
-    /// This much of the client's own means, the rest of the average.
-    Mixed(#[schemars(range(min = 0.0, max = 1.0))] f64),
-}
-
 impl Default for ArmsParams {
     fn default() -> ArmsParams {
         ArmsParams {
@@ -83,7 +73,7 @@ impl Default for ArmsParams {
             means: Means::Law(MeansLaw::Uniform),
             min_gap: 0.0,
             heterogeneous: false,
-            objective: Objective::Local,
+            objective: None,
             arrivals: ArrivalLaw::All,
         }
     }
@@ -101,7 +91,7 @@ impl ArmsParams {
         check::count("arms", self.arms.unwrap_or(USUAL))?;
         ParamError::not_negative("reward_noise", self.reward_noise.unwrap_or(0.0))?;
         unit("min_gap", self.min_gap)?;
-        if let Objective::Mixed(own) = self.objective {
+        if let Some(Objective::Mixed(own)) = self.objective {
             unit("objective", own)?;
         }
         self.arrivals.check()?;
@@ -161,11 +151,7 @@ impl ArmsParams {
             None => Table::uniform(seed, self.arms.unwrap_or(USUAL), self.min_gap),
         };
         let means = if self.heterogeneous { common.scattered(seed, clients) } else { common };
-        let worth = match self.objective {
-            Objective::Local => None,
-            Objective::Global => Some(means.mixed(0.0)),
-            Objective::Mixed(own) => Some(means.mixed(own)),
-        };
+        let worths = Worths::new(&means, self.objective.unwrap_or_default());
         let (deviation, told) = match self.rewards {
             Rewards::Bernoulli => (None, 0.5),
             Rewards::Gaussian => (Some(self.reward_noise.unwrap_or(1.0)), 1.0),
@@ -179,8 +165,9 @@ impl ArmsParams {
             reward_noise: self.reward_noise.unwrap_or(told),
             hosts: Vec::new(),
         };
-        let best = worth.as_ref().unwrap_or(&means).best();
-        Ok(ArmsWorld { setting, seed, deviation, means, worth, best, pulls: vec![Box::default(); clients] })
+        let pulls = vec![Box::default(); clients];
+        let stated = self.objective.is_some();
+        Ok(ArmsWorld { setting, seed, deviation, means, worths, stated, pulls })
     }
 }
 
@@ -197,9 +184,9 @@ struct ArmsWorld {
     /// Of Gaussian rewards; none for Bernoulli ones.
     deviation: Option<f64>,
     means: Table,
-    /// What arms are worth under the objective, where that is not their mean.
-    worth: Option<Table>,
-    best: Table,
+    worths: Worths,
+    /// Whether the experiment says what regret is measured against.
+    stated: bool,
     /// Pulls of each arm by each client; empty before a client's first.
     pulls: Vec<Box<[u64]>>,
 }
@@ -215,11 +202,6 @@ impl ArmsWorld {
         counts[arm.index()] += pulls;
         Draw::keyed(self.seed, Purpose::Noise, u64::from(user.0) << 32 | u64::from(arm.0), number)
     }
-
-    fn worth(&self, user: UserId, arm: ArmIndex) -> (f64, f64) {
-        let worth = self.worth.as_ref().unwrap_or(&self.means);
-        (worth.row(user)[arm.index()], self.best.row(user)[0])
-    }
 }
 
 impl World for ArmsWorld {
@@ -233,6 +215,12 @@ impl World for ArmsWorld {
         arms.plain = self.setting.arms;
     }
 
+    fn pursue(&mut self, own: f64) {
+        if !self.stated {
+            self.worths = Worths::new(&self.means, Objective::Mixed(own));
+        }
+    }
+
     fn pull(&mut self, _tick: Tick, user: UserId, _arms: &ArmBuffer, arm: ArmIndex) -> Pull {
         let mean = self.means.row(user)[arm.index()];
         let mut draw = self.count(user, arm, 1);
@@ -240,8 +228,8 @@ impl World for ArmsWorld {
             Some(deviation) => mean + deviation * draw.normal(),
             None => f64::from(draw.uniform() < mean),
         };
-        let (expected, best) = self.worth(user, arm);
-        Pull { reward, expected, best }
+        let Worth { expected, best } = self.worths.of(&self.means, user, arm);
+        Pull { reward, expected, best, sides: self.worths.sides(&self.means, user, arm) }
     }
 
     fn pull_block(&mut self, user: UserId, arm: ArmIndex, pulls: u64) -> Option<BlockPull> {
@@ -251,8 +239,8 @@ impl World for ArmsWorld {
             Some(deviation) => pulls as f64 * mean + deviation * (pulls as f64).sqrt() * draw.normal(),
             None => draw.binomial(pulls, mean) as f64,
         };
-        let (expected, best) = self.worth(user, arm);
-        Some(BlockPull { sum, expected, best })
+        let Worth { expected, best } = self.worths.of(&self.means, user, arm);
+        Some(BlockPull { sum, expected, best, sides: self.worths.sides(&self.means, user, arm) })
     }
 }
 
@@ -371,7 +359,7 @@ mod tests {
     fn objectives_change_regret_and_not_rewards() {
         let means = matrix(&[&[1.0, 0.0], &[0.0, 0.5]]);
         let pull = |objective, arm| {
-            let mut world = world(ArmsParams { means: means.clone(), objective, ..Default::default() });
+            let mut world = world(ArmsParams { means: means.clone(), objective: Some(objective), ..Default::default() });
             world.pull(1, UserId(0), &ArmBuffer::default(), ArmIndex(arm))
         };
         let local = pull(Objective::Local, 0);
@@ -380,6 +368,18 @@ mod tests {
         assert_eq!((global.reward, global.expected, global.best), (1.0, 0.5, 0.5));
         let mixed = pull(Objective::Mixed(0.5), 1);
         assert_eq!((mixed.reward, mixed.expected, mixed.best), (0.0, 0.125, 0.75));
+    }
+
+    #[test]
+    fn an_algorithm_has_its_own_objective_unless_the_experiment_states_one() {
+        let means = matrix(&[&[1.0, 0.0], &[0.0, 0.5]]);
+        let best = |objective| {
+            let mut world = world(ArmsParams { means: means.clone(), objective, ..Default::default() });
+            world.pursue(0.0);
+            world.pull_block(UserId(0), ArmIndex(0), 3).unwrap().best
+        };
+        assert_eq!(best(None), 0.5);
+        assert_eq!(best(Some(Objective::Local)), 1.0);
     }
 
     #[test]

@@ -70,6 +70,6 @@ impl<L: Law> World for Contextual<L> {
             Noise::Gaussian(deviation) => expected + deviation * draw.normal(),
             Noise::Bernoulli => f64::from(draw.uniform() < expected),
         };
-        Pull { reward, expected, best }
+        Pull { reward, expected, best, sides: None }
     }
 }

@@ -138,6 +138,11 @@ impl Table {
         Table { arms: 1, values: rows.map(|row| row.iter().copied().fold(f64::MIN, f64::max)).collect() }
     }
 
+    /// Whether clients have rows of their own.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.values.len() > self.arms
+    }
+
     /// Number of arms.
     pub(crate) fn arms(&self) -> usize {
         self.arms

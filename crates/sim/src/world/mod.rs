@@ -12,6 +12,7 @@ pub mod clustered;
 mod contextual;
 pub mod linear;
 pub mod means;
+pub mod objective;
 pub mod pool;
 pub mod split;
 #[cfg(test)]
@@ -32,6 +33,27 @@ pub struct Pull {
     pub expected: f64,
     /// The best expectation (or worth) among the arms on offer.
     pub best: f64,
+    /// The same for the client alone and for all of them, where these are two things.
+    pub sides: Option<Sides>,
+}
+
+/// An arm's expected reward, and the best that could have been had.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Worth {
+    /// Of the arm.
+    pub expected: f64,
+    /// Of the best arm.
+    pub best: f64,
+}
+
+/// Two views of one pull: the puller's own reward, and the average of what all
+/// clients would have had from that arm.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sides {
+    /// To the client alone.
+    pub local: Worth,
+    /// To all clients, on average.
+    pub global: Worth,
 }
 
 /// What a block of pulls of one arm paid.
@@ -43,6 +65,8 @@ pub struct BlockPull {
     pub expected: f64,
     /// The best expectation (or worth) of any arm.
     pub best: f64,
+    /// The same for the client alone and for all of them, where these are two things.
+    pub sides: Option<Sides>,
 }
 
 /// A world with an oracle.
@@ -55,6 +79,10 @@ pub trait World: Send {
 
     /// Pulls an arm of what `user` was offered at `tick`.
     fn pull(&mut self, tick: Tick, user: UserId, arms: &ArmBuffer, arm: ArmIndex) -> Pull;
+
+    /// The algorithm pursues this much of the client's own reward, and the average of all clients' for
+    /// the rest. Regret is then measured against that, unless the experiment states its objective.
+    fn pursue(&mut self, _own: f64) {}
 
     /// Pulls one arm `pulls` times at once; only K-armed worlds can.
     fn pull_block(&mut self, _user: UserId, _arm: ArmIndex, _pulls: u64) -> Option<BlockPull> {

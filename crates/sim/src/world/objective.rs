@@ -1,0 +1,98 @@
+//! What the arms of a K-armed world are worth: to the client that pulls them, to
+//! all clients on average, and under an objective between the two.
+
+use cahoots_core::{ArmIndex, UserId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::means::Table;
+use super::{Sides, Worth};
+
+/// What regret is measured against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Objective {
+    /// The client's own means.
+    #[default]
+    Local,
+    /// The average of all clients' means.
+    Global,
+    /// This much of the client's own means, the rest of the average.
+    Mixed(#[schemars(range(min = 0.0, max = 1.0))] f64),
+}
+
+impl Objective {
+    /// Weight of the client's own means.
+    pub fn own(self) -> f64 {
+        match self {
+            Objective::Local => 1.0,
+            Objective::Global => 0.0,
+            Objective::Mixed(own) => own,
+        }
+    }
+}
+
+/// The worth of every arm to every client.
+pub(crate) struct Worths {
+    /// Under the objective, where that is not the clients' own means.
+    objective: Option<Table>,
+    best: Table,
+    /// The average over clients, and the best of each row; none where all rows are alike.
+    sides: Option<(Table, Table, f64)>,
+}
+
+impl Worths {
+    /// From the clients' means.
+    pub(crate) fn new(means: &Table, objective: Objective) -> Worths {
+        let own = objective.own();
+        let mixed = (own < 1.0).then(|| means.mixed(own));
+        let best = mixed.as_ref().unwrap_or(means).best();
+        let sides = means.has_rows().then(|| {
+            let global = means.mixed(0.0);
+            let best_global = global.best().row(UserId(0))[0];
+            (global, means.best(), best_global)
+        });
+        Worths { objective: mixed, best, sides }
+    }
+
+    /// One arm's worth to one client.
+    pub(crate) fn of(&self, means: &Table, user: UserId, arm: ArmIndex) -> Worth {
+        let worth = self.objective.as_ref().unwrap_or(means);
+        Worth { expected: worth.row(user)[arm.index()], best: self.best.row(user)[0] }
+    }
+
+    /// The same, to the client alone and to all, where that makes a difference.
+    pub(crate) fn sides(&self, means: &Table, user: UserId, arm: ArmIndex) -> Option<Sides> {
+        self.sides.as_ref().map(|(global, best_local, best_global)| Sides {
+            local: Worth { expected: means.row(user)[arm.index()], best: best_local.row(user)[0] },
+            global: Worth { expected: global.row(user)[arm.index()], best: *best_global },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arm_has_a_worth_under_every_objective() {
+        let means = Table::given(&[vec![1.0, 0.0], vec![0.0, 0.5]]);
+        let worth = |objective, arm| {
+            let worth = Worths::new(&means, objective).of(&means, UserId(0), ArmIndex(arm));
+            (worth.expected, worth.best)
+        };
+        assert_eq!(worth(Objective::Local, 1), (0.0, 1.0));
+        assert_eq!(worth(Objective::Global, 1), (0.25, 0.5));
+        assert_eq!(worth(Objective::Mixed(0.5), 1), (0.125, 0.75));
+        assert_eq!(worth(Objective::Mixed(1.0), 1), (0.0, 1.0));
+        let sides = Worths::new(&means, Objective::Mixed(0.5)).sides(&means, UserId(1), ArmIndex(0)).unwrap();
+        assert_eq!((sides.local.expected, sides.local.best), (0.0, 0.5));
+        assert_eq!((sides.global.expected, sides.global.best), (0.5, 0.5));
+    }
+
+    #[test]
+    fn clients_that_are_alike_have_one_side() {
+        let means = Table::given(&[vec![1.0, 0.0]]);
+        assert_eq!(Worths::new(&means, Objective::Global).sides(&means, UserId(3), ArmIndex(0)), None);
+    }
+}
