@@ -4,8 +4,8 @@
 
 use cahoots_core::plan::Schedule;
 use cahoots_core::{
-    Algorithm, ArmIndex, ArmSet, ArmStats, Cx, Gather, Kind, Learner, Machine, Membership, Message, Misbehaviour,
-    NodeId, ParamError, Private, Seat, Setting, Stream, Unprotected, UserId, wire,
+    Algorithm, ArmIndex, ArmSet, ArmStats, Cx, Gather, Kind, Learner, Machine, Membership, Message,
+    Misbehaviour, NodeId, ParamError, Private, Seat, Setting, Stream, Unprotected, UserId, wire,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ impl Message for Msg {
             Msg::Means(means) => {
                 Shape::ArmValues(wire::ArmValues { values: means.get().clone(), ..Default::default() })
             }
-            Msg::Winner(arm) => Shape::ActiveArms(wire::ActiveArms { phase: 0, arms: vec![arm.0] }),
+            Msg::Winner(arm) => Shape::ActiveArms(wire::ActiveArms { arms: vec![arm.0], ..Default::default() }),
         };
         wire::Payload { shape: Some(shape) }
     }
@@ -67,7 +67,9 @@ impl Message for Msg {
         use wire::payload::Shape;
         match payload.shape {
             Some(Shape::ArmValues(means)) => Ok(Msg::Means(Private::received(means.values))),
-            Some(Shape::ActiveArms(active)) if active.arms.len() == 1 => Ok(Msg::Winner(ArmIndex(active.arms[0]))),
+            Some(Shape::ActiveArms(active)) if active.arms.len() == 1 => {
+                Ok(Msg::Winner(ArmIndex(active.arms[0])))
+            }
             _ => Err(Misbehaviour::Unreadable("neither means nor a winner".into())),
         }
     }
@@ -75,9 +77,7 @@ impl Message for Msg {
     fn wire_len(&self) -> usize {
         match self {
             Msg::Means(means) => wire::message_field(wire::packed_field(means.get().len(), 8)),
-            Msg::Winner(arm) => {
-                wire::message_field(wire::packed_varints(std::iter::once(u64::from(arm.0))))
-            }
+            Msg::Winner(arm) => wire::message_field(wire::packed_varints(std::iter::once(u64::from(arm.0)))),
         }
     }
 }

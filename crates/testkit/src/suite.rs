@@ -1,6 +1,8 @@
 //! The suite: what must hold for every algorithm in every small world.
 
-use cahoots_core::{Algorithm, Cx, Effects, Keys, Machine, Message, Misbehaviour, NodeId, Positions, Setting, snapshot, wire};
+use cahoots_core::{
+    Algorithm, Cx, Effects, Keys, Machine, Message, Misbehaviour, NodeId, Positions, Setting, snapshot, wire,
+};
 use cahoots_sim::driver::{Options, Simulation};
 use cahoots_sim::network::{Network, Offline};
 use cahoots_sim::rewards::Rewards;
@@ -70,7 +72,8 @@ pub fn late_and_lost_rewards_are_survived<A: Algorithm>(params: &Value, scenario
     let rewards = Rewards { delay: 7, loss: 0.3, patience: 9 };
     let scenario = Scenario { rewards, ..scenario.clone() };
     let plain = finished::<A>(params, &scenario, Options::default());
-    let restored = finished::<A>(params, &scenario, Options { restore: true, encode: true, single_steps: true });
+    let restored =
+        finished::<A>(params, &scenario, Options { restore: true, encode: true, single_steps: true });
     assert_same(&plain, &restored, "late and lost rewards");
     assert!(plain.ledger().abandoned > 0, "{}: no reward was lost", A::NAME);
 }
@@ -87,7 +90,8 @@ pub fn a_bad_network_loses_and_repeats_nothing<A: Algorithm>(params: &Value, sce
     };
     let scenario = Scenario { network, ..scenario.clone() };
     let plain = finished::<A>(params, &scenario, Options::default());
-    let restored = finished::<A>(params, &scenario, Options { restore: true, encode: true, ..Options::default() });
+    let restored =
+        finished::<A>(params, &scenario, Options { restore: true, encode: true, ..Options::default() });
     assert_same(&plain, &restored, "a bad network");
     assert_eq!(plain.ledger().refused, 0, "{}: a machine refused an honest message", A::NAME);
 }
@@ -206,7 +210,11 @@ fn hostile_payloads(setting: &Setting) -> Vec<wire::Payload> {
             counts: vec![1; arms],
             values,
         })));
-        shapes.push(Some(Shape::ActiveArms(wire::ActiveArms { phase: 1 << 40, arms: vec![u32::MAX; arms.max(1)] })));
+        shapes.push(Some(Shape::ActiveArms(wire::ActiveArms {
+            phase: 1 << 40,
+            arms: vec![u32::MAX; arms.max(1)],
+            number: 1 << 40,
+        })));
     }
     shapes.push(Some(Shape::Clusters(wire::Clusters { phase: 1 << 40, members: vec![7], labels: vec![] })));
     for signal in [0, 1, 99] {

@@ -359,7 +359,8 @@ mod tests {
     fn objectives_change_regret_and_not_rewards() {
         let means = matrix(&[&[1.0, 0.0], &[0.0, 0.5]]);
         let pull = |objective, arm| {
-            let mut world = world(ArmsParams { means: means.clone(), objective: Some(objective), ..Default::default() });
+            let mut world =
+                world(ArmsParams { means: means.clone(), objective: Some(objective), ..Default::default() });
             world.pull(1, UserId(0), &ArmBuffer::default(), ArmIndex(arm))
         };
         let local = pull(Objective::Local, 0);
