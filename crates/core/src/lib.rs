@@ -11,6 +11,8 @@ pub mod context;
 pub mod decision;
 pub mod error;
 pub mod gather;
+pub mod graph;
+pub mod homogeneity;
 pub mod host;
 pub mod ids;
 pub mod linalg;
