@@ -18,6 +18,9 @@ use serde_json::json;
 use crate::client::{Arms, Client};
 use crate::error::NodeError;
 
+/// A request of some thousand arms with a hundred features each.
+const LARGEST: usize = 32 << 20;
+
 /// `POST /decide`
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,6 +65,7 @@ pub fn router(client: Arc<Client>) -> Router {
         .route("/abandon", post(abandon))
         .route("/status", get(async |State(client): State<Arc<Client>>| Json(client.status())))
         .route("/health", get(health))
+        .layer(axum::extract::DefaultBodyLimit::max(LARGEST))
         .with_state(client)
 }
 

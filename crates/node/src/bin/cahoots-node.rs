@@ -11,9 +11,10 @@ fn main() -> ExitCode {
     let result = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["serve", file] => commands::serve(&PathBuf::from(file)),
         ["client", file] => commands::client(&PathBuf::from(file)),
+        ["bench"] => return bench(),
         ["soak", kills, seed] => return soak(kills, seed),
         _ => {
-            eprintln!("usage: cahoots-node serve FILE.toml | client FILE.toml | soak KILLS SEED");
+            eprintln!("usage: cahoots-node serve FILE.toml | client FILE.toml | soak KILLS SEED | bench");
             return ExitCode::from(2);
         }
     };
@@ -35,6 +36,21 @@ fn soak(kills: &str, seed: &str) -> ExitCode {
     match cahoots_node::soak::soak(&soak, &mut |line| eprintln!("{line}")) {
         Ok(report) => {
             println!("{}", serde_json::to_string(&report).expect("a report can be written"));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench() -> ExitCode {
+    match cahoots_node::bench::run(&cahoots_node::bench::LiveOptions::default()) {
+        Ok(rows) => {
+            for row in rows {
+                println!("{}", serde_json::to_string(&row).expect("a row can be written"));
+            }
             ExitCode::SUCCESS
         }
         Err(error) => {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use cahoots_core::host::{Event, Outcome, Outgoing, Timed};
-use cahoots_core::link::Arrival;
+use cahoots_core::link::{Arrival, Link};
 use cahoots_core::{Keys, Membership, NodeId, Tick};
 use tokio::sync::{mpsc, oneshot};
 
@@ -115,15 +115,12 @@ impl Core {
     pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Command>) -> Result<(), NodeError> {
         let mut stop = false;
         while !stop {
-            let Some(mut command) = inbox.blocking_recv() else { break };
-            for _ in 0..BATCH {
+            let Some(first) = inbox.blocking_recv() else { break };
+            let rest = std::iter::from_fn(|| inbox.try_recv().ok()).take(BATCH);
+            for command in std::iter::once(first).chain(rest) {
                 match command {
                     Command::Stop => stop = true,
                     other => self.handle(other),
-                }
-                match inbox.try_recv() {
-                    Ok(next) => command = next,
-                    Err(_) => break,
                 }
             }
             self.advance();
@@ -192,7 +189,9 @@ impl Core {
     fn hello(&mut self, session: Session, hello: Hello) {
         let Some(frames) = self.members.stranger(session) else { return };
         let client = NodeId(hello.client);
-        let link = self.machine.link(client);
+        // Whoever is no client of ours leaves no trace in the machine's links.
+        let nobody = Link::default();
+        let link = if client.index() < self.clients { self.machine.link(client) } else { &nobody };
         if let Some(reason) =
             self.members.refuse(&hello, &self.head.federation, self.clients, self.head.parameters, link)
         {
@@ -200,6 +199,7 @@ impl Core {
             let _ = frames.try_send(refusal(reason, true));
             return;
         }
+        let link = self.machine.link(client);
         link.confirmed(hello.received);
         let sent = link.sent();
         if self.members.bind(client, &hello.instance) {
@@ -366,7 +366,7 @@ impl Core {
             }
         }
         for client in broken {
-            tracing::warn!(%client, "connection dropped: it does not take what it is sent");
+            tracing::info!(%client, "connection dropped: it is closed, or does not take what it is sent");
             self.members.drop_client(client);
         }
     }

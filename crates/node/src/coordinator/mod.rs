@@ -112,8 +112,11 @@ impl Coordinator {
                 }
             }
         });
-        let gone = self.commands.clone();
-        let served = transport::serve(listener, self.commands.clone(), async move { gone.closed().await }).await;
+        let served = tokio::select! {
+            served = transport::serve(listener, self.commands.clone(), self.ended()) => served,
+            // Clients that will not let go are left behind.
+            () = async { self.ended().await; tokio::time::sleep(Duration::from_secs(1)).await } => Ok(()),
+        };
         ticking.abort();
         served.map_err(NodeError::Network)
     }

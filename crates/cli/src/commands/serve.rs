@@ -1,0 +1,29 @@
+//! `cahoots serve`: a coordinator.
+
+use std::path::PathBuf;
+
+use cahoots_lab::LabError;
+use cahoots_node::{NodeError, commands};
+
+/// Run a coordinator: clients connect to it, and learn from each other through it.
+///
+/// The first line on stdout says where it listens. SIGTERM and Ctrl-C stop it cleanly; killed at any
+/// other moment, it continues where it was when it is started again.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Federation, address, store, setting and algorithm, in TOML.
+    file: PathBuf,
+}
+
+pub fn run(args: &Args) -> Result<(), LabError> {
+    commands::log();
+    commands::serve(&args.file).map_err(failed)
+}
+
+/// Errors in the words of this command.
+pub fn failed(error: NodeError) -> LabError {
+    match commands::exit_code(&error) {
+        2 => LabError::Input(error.to_string()),
+        _ => LabError::Failed(error.to_string()),
+    }
+}

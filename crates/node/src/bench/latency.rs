@@ -1,0 +1,134 @@
+//! How long one thing takes.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cahoots_core::{Keys, NodeId};
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use super::{LiveOptions, Row, client_config, coordinator_config, failed, quantiles, repetitions, terms};
+use crate::client::{Arms, Client, ClientConfig, Decision};
+use crate::coordinator::Coordinator;
+use crate::error::NodeError;
+use crate::http;
+use crate::store::Sync;
+
+/// Several arm sets of unit vectors.
+fn arm_sets(options: &LiveOptions) -> Vec<Vec<Vec<f64>>> {
+    let mut rng = Keys::from_seed(5).policy(NodeId(0), 0);
+    let mut row = || {
+        let x: Vec<f64> = (0..options.dim).map(|_| rng.normal()).collect();
+        let norm = x.iter().map(|v| v * v).sum::<f64>().sqrt();
+        x.into_iter().map(|v| v / norm).collect()
+    };
+    (0..16).map(|_| (0..options.arms).map(|_| row()).collect()).collect()
+}
+
+/// A decision, in process and over HTTP.
+pub(super) fn decide(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) -> Result<(), NodeError> {
+    let config = ClientConfig {
+        terms: Some(terms(options, 1, "upload_ratio = inf")?),
+        ..client_config(folder, "decide", 0, Sync::Memory, None)
+    };
+    let client = Client::open(config)?;
+    let sets = arm_sets(options);
+    for set in sets.iter().cycle().take(200) {
+        let decision = client.decide(None, Arms::Features(set))?;
+        client.reward(decision.id, 0.5)?;
+    }
+    let n = repetitions(options, 20_000);
+    let mut times = Vec::with_capacity(n);
+    for set in sets.iter().cycle().take(n) {
+        let begun = Instant::now();
+        let Decision { id, .. } = client.decide(None, Arms::Features(set))?;
+        times.push(begun.elapsed());
+        client.abandon(id)?;
+    }
+    let how = format!("d = {}, K = {}, {n} calls, logged, one thread", options.dim, options.arms);
+    quantiles(times, rows, ["decide, in process, p50", "decide, in process, p99"], "us", &how);
+    over_http(options, Arc::new(client), &sets, rows)
+}
+
+fn over_http(options: &LiveOptions, client: Arc<Client>, sets: &[Vec<Vec<f64>>], rows: &mut Vec<Row>) -> Result<(), NodeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).map_err(failed)?;
+    let url = format!("http://{}/decide", listener.local_addr().map_err(failed)?);
+    let router = http::router(client);
+    let _serving = runtime.spawn(async move { axum::serve(tcp_nodelay(listener), router).await });
+    let agent = ureq::Agent::new_with_defaults();
+    let bodies: Vec<String> = sets.iter().map(|set| json!({ "arms": set }).to_string()).collect();
+    let n = repetitions(options, 3000);
+    let mut times = Vec::with_capacity(n);
+    for body in bodies.iter().cycle().take(n + 100) {
+        let begun = Instant::now();
+        let mut answer = agent.post(&url).send(body).map_err(failed)?;
+        let _ = answer.body_mut().read_to_vec().map_err(failed)?;
+        times.push(begun.elapsed());
+    }
+    let how = format!("{} bytes of JSON, one kept connection on loopback, {n} calls", bodies[0].len());
+    quantiles(times.split_off(100), rows, ["decide, over HTTP, p50", "decide, over HTTP, p99"], "us", &how);
+    runtime.shutdown_background();
+    Ok(())
+}
+
+fn tcp_nodelay(listener: TcpListener) -> impl axum::serve::Listener<Io = tokio::net::TcpStream, Addr = std::net::SocketAddr> {
+    use axum::serve::ListenerExt as _;
+    listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    })
+}
+
+/// From a reward at one client to the merged view at another.
+pub(super) fn round_trip(options: &LiveOptions, folder: &Path, sync: Sync, rows: &mut Vec<Row>) -> Result<(), NodeError> {
+    let (name, names, how) = match sync {
+        Sync::Disk => {
+            ("trip-disk", ["upload to merged download, fsync, p50", "upload to merged download, fsync, p99"], "two commits with fsync")
+        }
+        Sync::Memory => (
+            "trip-memory",
+            ["upload to merged download, no fsync, p50", "upload to merged download, no fsync, p99"],
+            "two commits without fsync",
+        ),
+    };
+    let terms = terms(options, 2, "ratio = 1.0")?;
+    let coordinator = Coordinator::start(coordinator_config(folder, name, sync, terms))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).map_err(failed)?;
+    let url = format!("http://{}", listener.local_addr().map_err(failed)?);
+    let coordinator = Arc::new(coordinator);
+    let serving = coordinator.clone();
+    runtime.spawn(async move { serving.serve(listener).await });
+    let open = |i| Client::open(client_config(folder, name, i, sync, Some(url.clone())));
+    let (giver, taker) = (open(0)?, open(1)?);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !(giver.status().connected && taker.status().connected) {
+        if Instant::now() > deadline {
+            return Err(failed("the clients did not connect"));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let sets = arm_sets(options);
+    let n = repetitions(options, 200);
+    let mut times = Vec::with_capacity(n);
+    for set in sets.iter().cycle().take(n) {
+        let before = taker.status().downloads;
+        let decision = giver.decide(None, Arms::Features(set))?;
+        let begun = Instant::now();
+        giver.reward(decision.id, 0.5)?;
+        while taker.status().downloads == before {
+            if begun.elapsed() > Duration::from_secs(10) {
+                return Err(failed("an upload never became a download"));
+            }
+            std::thread::sleep(Duration::from_micros(20));
+        }
+        times.push(begun.elapsed());
+    }
+    let how = format!("reward at one client until the view is applied at another: {how}, gRPC on loopback, {n} uploads");
+    quantiles(times, rows, names, "ms", &how);
+    giver.stop();
+    taker.stop();
+    runtime.shutdown_background();
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! A client without a disk and without a machine: only its end of the stream.
+
+use cahoots_algorithms::linear::LinearMsg;
+use cahoots_core::message::Message as _;
+use cahoots_core::{LinearStats, NodeId, Private, wire};
+use tokio::sync::mpsc;
+
+use crate::error::NodeError;
+use crate::transport::proto::{Frame, Hello};
+use crate::transport::{Kind, Outbox, Stream, WINDOW, confirm, dial, frame};
+
+/// A greeted stream.
+pub(super) struct Raw {
+    frames: mpsc::Sender<Frame>,
+    stream: Stream,
+    federation: String,
+    client: u32,
+    parameters: u64,
+}
+
+impl Raw {
+    /// Connects and says hello.
+    pub(super) async fn connect(url: &str, federation: &str, client: u32) -> Result<Raw, NodeError> {
+        let (frames, outgoing) = Outbox::channel();
+        let mut instance = vec![0; 16];
+        instance[..4].copy_from_slice(&client.to_le_bytes());
+        let hello = Hello {
+            federation: federation.into(),
+            client,
+            instance,
+            version: wire::VERSION,
+            parameters: 0,
+            received: 0,
+            sent: 0,
+        };
+        let _ = frames.try_send(frame(Kind::Hello(hello)));
+        let mut stream = dial(url, outgoing).await.map_err(NodeError::Network)?;
+        match stream.next().await.map_err(NodeError::Network)?.and_then(|frame| frame.kind) {
+            Some(Kind::Welcome(welcome)) => {
+                Ok(Raw { frames, stream, federation: federation.into(), client, parameters: welcome.parameters })
+            }
+            other => Err(NodeError::Network(format!("no welcome: {other:?}"))),
+        }
+    }
+
+    /// Sends `n` uploads as fast as the window allows; returns when all are confirmed.
+    pub(super) async fn upload(mut self, n: u64, stats: LinearStats) -> Result<(), NodeError> {
+        let (mut sent, mut confirmed) = (0, 0);
+        while confirmed < n {
+            while sent < n && sent - confirmed < WINDOW {
+                sent += 1;
+                let message = LinearMsg::Upload { number: sent, stats: Private::received(stats.clone()) };
+                let envelope = wire::Envelope {
+                    federation: self.federation.clone(),
+                    from: self.client,
+                    to: NodeId::SERVER.0,
+                    sequence: sent,
+                    version: wire::VERSION,
+                    parameters: self.parameters,
+                    payload: Some(message.to_wire()),
+                };
+                let _ = self.frames.send(frame(Kind::Envelope(envelope))).await;
+            }
+            match self.stream.next().await.map_err(NodeError::Network)?.and_then(|frame| frame.kind) {
+                Some(Kind::Confirm(confirm)) => confirmed = confirm.sequence,
+                Some(Kind::Envelope(envelope)) => {
+                    let _ = self.frames.send(confirm(envelope.sequence)).await;
+                }
+                other => return Err(NodeError::Network(format!("unexpected: {other:?}"))),
+            }
+        }
+        Ok(())
+    }
+}
