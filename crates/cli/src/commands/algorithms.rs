@@ -1,0 +1,75 @@
+//! `cahoots algorithms`: what can be run.
+
+use cahoots_algorithms::registry::{self, Description};
+use cahoots_lab::LabError;
+use cahoots_lab::experiment::{Record, remedy};
+use serde_json::json;
+
+use super::parameters;
+use crate::print;
+
+/// The algorithms' READMEs, one per folder.
+const READMES: &[&str] = include!(concat!(env!("OUT_DIR"), "/readmes.rs"));
+
+/// List the algorithms, or show the parameters of one and how it relates to its paper.
+#[derive(clap::Args)]
+pub struct Args {
+    /// An algorithm, as `kind` names it in an experiment file.
+    name: Option<String>,
+    /// Print JSON, one object per algorithm, schemas included.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> Result<(), LabError> {
+    let chosen: Vec<Description> = match &args.name {
+        Some(name) => vec![registry::describe(name).ok_or_else(|| {
+            let remedy = remedy(name, registry::NAMES.iter().copied());
+            LabError::Input(format!("there is no algorithm {name:?}; {remedy}"))
+        })?],
+        None => registry::NAMES.iter().filter_map(|name| registry::describe(name)).collect(),
+    };
+    if args.json {
+        let lines = chosen.into_iter().map(|about| {
+            let parameters = parameters::json(&Record::from_schema(&about.schema));
+            let line = json!({
+                "name": about.name, "summary": about.summary, "parameters": parameters, "schema": about.schema,
+            });
+            line.to_string() + "\n"
+        });
+        return print::out(&lines.collect::<String>());
+    }
+    match (&args.name, chosen.as_slice()) {
+        (Some(_), [about]) => {
+            let table = parameters::table(&Record::from_schema(&about.schema));
+            let readme = readme(about.name).map(|text| format!("\n{}\n", text.trim())).unwrap_or_default();
+            print::out(&format!("{}: {}\n\n{table}{readme}", about.name, about.summary))
+        }
+        _ => {
+            let rows: Vec<Vec<String>> =
+                chosen.iter().map(|about| vec![about.name.to_string(), about.summary.to_string()]).collect();
+            let more = "\n`cahoots algorithms NAME` shows the parameters of one.\n";
+            print::out(&(print::columns(&rows) + more))
+        }
+    }
+}
+
+/// The README whose heading names the algorithm.
+fn readme(name: &str) -> Option<&'static str> {
+    READMES.iter().copied().find(|text| {
+        let heading = text.lines().next().unwrap_or_default().trim_start_matches('#');
+        heading.split(',').any(|part| part.trim() == name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_algorithm_has_a_readme() {
+        for name in registry::NAMES {
+            assert!(readme(name).is_some(), "no README.md has {name} in its heading");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! One file per command: its arguments, and what it does with them.
+
+pub mod algorithms;
+pub mod bench;
+pub mod client;
+pub mod environments;
+mod parameters;
+pub mod plot;
+pub mod run;
+pub mod serve;
+pub mod soak;

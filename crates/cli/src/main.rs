@@ -1,0 +1,93 @@
+//! The `cahoots` command: arguments in, one clear message or a result out.
+
+mod commands;
+mod print;
+
+use std::process::ExitCode;
+
+use cahoots_lab::LabError;
+use clap::{Parser, Subcommand};
+
+/// Federated bandit learning: many clients choose, see rewards, and learn from each other's
+/// experience without sending their data anywhere.
+#[derive(Parser)]
+#[command(name = "cahoots", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(commands::run::Args),
+    Plot(commands::plot::Args),
+    Algorithms(commands::algorithms::Args),
+    Environments(commands::environments::Args),
+    Serve(commands::serve::Args),
+    Client(commands::client::Args),
+    Soak(commands::soak::Args),
+    Bench(commands::bench::Args),
+}
+
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 it failed, 2 the input was wrong (the message says how to mend it).";
+
+const GUIDE: &str = "\
+cahoots: federated bandit learning
+
+  cahoots run                      a first experiment, in seconds
+  cahoots run FILE.toml            an experiment of your own: worlds, algorithms, sweeps, seeds
+  cahoots algorithms               what can be run; with a name, its parameters
+  cahoots environments             the worlds to run it in; with a name, their keys
+  cahoots plot DIR                 the figures of earlier results again
+  cahoots serve FILE.toml          a coordinator
+  cahoots client FILE.toml         a client beside an app: local HTTP, durable, works offline
+  cahoots bench                    speed on this machine, beside references
+
+`cahoots help COMMAND` says more, with examples.
+";
+
+fn main() -> ExitCode {
+    // A run that panics is reported by whoever started it; anything else is said here, in one line.
+    std::panic::set_hook(Box::new(|panic| {
+        if !std::thread::current().name().is_some_and(|name| name.starts_with("run-")) {
+            eprintln!("cahoots: an internal error, which should be reported: {panic}");
+        }
+    }));
+    match dispatch(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(LabError::Input(message)) => fail(&message, 2),
+        Err(LabError::Failed(message) | LabError::Stopped(message)) => fail(&message, 1),
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<(), LabError> {
+    match cli.command {
+        None => print::out(GUIDE),
+        Some(Command::Run(args)) => commands::run::run(args),
+        Some(Command::Plot(args)) => commands::plot::run(&args),
+        Some(Command::Algorithms(args)) => commands::algorithms::run(&args),
+        Some(Command::Environments(args)) => commands::environments::run(&args),
+        Some(Command::Serve(args)) => commands::serve::run(&args),
+        Some(Command::Client(args)) => commands::client::run(&args),
+        Some(Command::Soak(args)) => commands::soak::run(&args),
+        Some(Command::Bench(args)) => commands::bench::run(&args),
+    }
+}
+
+fn fail(message: &str, code: u8) -> ExitCode {
+    eprintln!("cahoots: {message}");
+    ExitCode::from(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}
