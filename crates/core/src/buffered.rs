@@ -139,6 +139,22 @@ impl Buffered {
         self.model().log_det() - self.base_log_det
     }
 
+    /// Gain in log-det over the last view, uploads that it does not hold included.
+    pub fn unsynced_gain(&mut self) -> f64 {
+        self.refresh();
+        self.model().log_det() - self.synced.factor(self.ridge).log_det()
+    }
+
+    /// Number of own observations that the last view does not hold.
+    pub fn unsynced_count(&self) -> u64 {
+        self.in_flight.iter().map(|(_, upload)| upload.count).sum::<u64>() + self.pending_count()
+    }
+
+    /// Version of the last view.
+    pub fn version(&self) -> u64 {
+        self.synced.version()
+    }
+
     /// Number of observations that are not uploaded yet.
     pub fn pending_count(&self) -> u64 {
         self.pending.as_ref().map_or(0, |pending| pending.count)
@@ -297,13 +313,16 @@ mod tests {
     }
 
     #[test]
-    fn the_gain_counts_from_the_last_upload() {
+    fn gains_count_from_the_last_upload_or_from_the_last_view() {
         let mut client = Buffered::new(RIDGE, nothing());
         client.observe(&[1.0, 0.0, 0.0, 0.0], 1.0);
         // ln(1 + 1 / ridge)
         assert!((client.pending_gain() - libm::log1p(1.0 / RIDGE)).abs() < 1e-12);
         client.take_upload();
         assert_eq!(client.pending_gain(), 0.0);
+        client.observe(&[0.0, 1.0, 0.0, 0.0], 1.0);
+        assert_eq!((client.pending_count(), client.unsynced_count()), (1, 2));
+        assert!((client.unsynced_gain() - 2.0 * client.pending_gain()).abs() < 1e-12);
     }
 
     #[test]

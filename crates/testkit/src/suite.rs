@@ -216,7 +216,10 @@ fn hostile_payloads(setting: &Setting) -> Vec<wire::Payload> {
             number: 1 << 40,
         })));
     }
-    shapes.push(Some(Shape::Clusters(wire::Clusters { phase: 1 << 40, members: vec![7], labels: vec![] })));
+    for sizes in [vec![], vec![u32::MAX, 0]] {
+        let clusters = wire::Clusters { phase: 1 << 40, members: vec![7], labels: vec![], sizes };
+        shapes.push(Some(Shape::Clusters(clusters)));
+    }
     for signal in [0, 1, 99] {
         shapes.push(Some(Shape::Control(wire::Control { signal, number: 1 << 40, phase: 1 << 40 })));
     }

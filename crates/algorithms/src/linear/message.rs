@@ -22,11 +22,18 @@ pub enum LinearMsg {
         /// The receiver's last upload that is part of it.
         merged: u64,
     },
+    /// Server to client: the sizes of the clusters you are in, largest first, each once.
+    Clusters {
+        /// Counts the server's estimates of the clusters.
+        phase: u64,
+        /// Members of each cluster, the receiver among them.
+        sizes: Vec<u32>,
+    },
     /// Something that carries no statistics.
     Signal {
         /// What is meant.
         signal: Signal,
-        /// An upload's or a round's number.
+        /// An upload's or a round's number, or what else the signal says.
         number: u64,
     },
 }
@@ -41,6 +48,14 @@ pub enum Signal {
     Request = 2,
     /// Server to client: upload now, for round `number`.
     Ask = 3,
+    /// Server to client: how much have you learned on your own?
+    Weigh = 4,
+    /// Client to server: this much (`number` holds the bits of an `f64`).
+    Weight = 5,
+}
+
+impl Signal {
+    const ALL: [Signal; 5] = [Signal::Merged, Signal::Request, Signal::Ask, Signal::Weigh, Signal::Weight];
 }
 
 impl LinearMsg {
@@ -54,6 +69,7 @@ impl LinearMsg {
         Misbehaviour::Unexpected(match self {
             LinearMsg::Upload { .. } => "an upload".into(),
             LinearMsg::Download { .. } => "a download".into(),
+            LinearMsg::Clusters { .. } => "a list of clusters".into(),
             LinearMsg::Signal { signal, .. } => format!("signal {signal:?}"),
         })
     }
@@ -64,7 +80,7 @@ impl Message for LinearMsg {
         match self {
             LinearMsg::Upload { .. } => Kind::Upload,
             LinearMsg::Download { .. } => Kind::Download,
-            LinearMsg::Signal { .. } => Kind::Control,
+            LinearMsg::Clusters { .. } | LinearMsg::Signal { .. } => Kind::Control,
         }
     }
 
@@ -72,7 +88,7 @@ impl Message for LinearMsg {
         match self {
             LinearMsg::Upload { stats, .. } => stats.get().scalars(),
             LinearMsg::Download { view, .. } => view.stats().scalars(),
-            LinearMsg::Signal { .. } => 0,
+            LinearMsg::Clusters { .. } | LinearMsg::Signal { .. } => 0,
         }
     }
 
@@ -84,6 +100,10 @@ impl Message for LinearMsg {
                 wire::Payload { shape: Some(wire::payload::Shape::LinearUpload(upload)) }
             }
             LinearMsg::Download { view, merged } => view.to_wire(*merged),
+            LinearMsg::Clusters { phase, sizes } => {
+                let clusters = wire::Clusters { phase: *phase, sizes: sizes.clone(), ..Default::default() };
+                wire::Payload { shape: Some(wire::payload::Shape::Clusters(clusters)) }
+            }
             LinearMsg::Signal { signal, number } => control(*signal as u32, *number, 0),
         }
     }
@@ -103,13 +123,20 @@ impl Message for LinearMsg {
                 Ok(LinearMsg::Download { view, merged })
             }
             Some(Shape::Control(control)) => {
-                let signal = match control.signal {
-                    1 => Signal::Merged,
-                    2 => Signal::Request,
-                    3 => Signal::Ask,
-                    other => return Err(Misbehaviour::Unreadable(format!("unknown signal {other}"))),
-                };
+                let known = Signal::ALL.into_iter().find(|signal| *signal as u32 == control.signal);
+                let signal = known
+                    .ok_or_else(|| Misbehaviour::Unreadable(format!("unknown signal {}", control.signal)))?;
                 Ok(LinearMsg::signal(signal, control.number))
+            }
+            Some(Shape::Clusters(clusters)) => {
+                let wire::Clusters { phase, members, labels, sizes } = clusters;
+                if !members.is_empty() || !labels.is_empty() {
+                    return Err(Misbehaviour::Unreadable("clusters with names where sizes were due".into()));
+                }
+                if sizes.contains(&0) || !sizes.is_sorted_by(|a, b| a > b) {
+                    return Err(Misbehaviour::Unreadable("sizes of clusters that are not in order".into()));
+                }
+                Ok(LinearMsg::Clusters { phase, sizes })
             }
             _ => Err(Misbehaviour::Unreadable("a payload of another kind of algorithm".into())),
         }
@@ -117,10 +144,13 @@ impl Message for LinearMsg {
 
     fn wire_len(&self) -> usize {
         match self {
-            LinearMsg::Upload { number, stats } => wire::message_field(
-                wire::varint_field(*number) + wire::message_field(stats.get().wire_len()),
-            ),
+            LinearMsg::Upload { number, stats } => {
+                wire::message_field(wire::varint_field(*number) + wire::message_field(stats.get().wire_len()))
+            }
             LinearMsg::Download { view, merged } => view.wire_len(*merged),
+            LinearMsg::Clusters { phase, sizes } => wire::message_field(
+                wire::varint_field(*phase) + wire::packed_varints(sizes.iter().map(|&size| size.into())),
+            ),
             LinearMsg::Signal { signal, number } => control_len(*signal as u32, *number, 0),
         }
     }
@@ -141,6 +171,9 @@ mod tests {
             LinearMsg::signal(Signal::Merged, 4),
             LinearMsg::signal(Signal::Request, 0),
             LinearMsg::signal(Signal::Ask, 9),
+            LinearMsg::signal(Signal::Weigh, 0),
+            LinearMsg::signal(Signal::Weight, 45.5f64.to_bits()),
+            LinearMsg::Clusters { phase: 2, sizes: vec![300, 4] },
         ]
     }
 
@@ -168,6 +201,9 @@ mod tests {
     fn payloads_of_no_or_another_shape_are_refused() {
         assert!(LinearMsg::from_wire(wire::Payload { shape: None }).is_err());
         assert!(LinearMsg::from_wire(control(77, 0, 0)).is_err());
+        let unordered = wire::Clusters { sizes: vec![2, 3], ..Default::default() };
+        let payload = wire::Payload { shape: Some(wire::payload::Shape::Clusters(unordered)) };
+        assert!(LinearMsg::from_wire(payload).is_err());
         let hollow = wire::LinearUpload { number: 1, phase: 0, stats: None };
         let payload = wire::Payload { shape: Some(wire::payload::Shape::LinearUpload(hollow)) };
         assert!(LinearMsg::from_wire(payload).is_err());
