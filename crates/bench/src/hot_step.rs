@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::problem::{ALPHA, Contestant, Problem, RIDGE};
 use crate::references::faer_gemm::FaerGemm;
+use crate::references::faer_simple::FaerSimple;
 use crate::references::nalgebra_gemv::NalgebraGemv;
 
 /// Arm sets visited in turn: several, but few enough to stay in the second-level cache.
@@ -25,12 +26,16 @@ pub struct HotStepRow {
     pub level: String,
     /// The kernel at that level.
     pub kernel_ns: f64,
-    /// faer's matrix product with Sherman-Morrison.
+    /// faer's matrix product with Sherman-Morrison, tuned.
     pub faer_ns: f64,
+    /// The same as one would first write it.
+    pub faer_simple_ns: f64,
     /// nalgebra's matrix-vector products with Sherman-Morrison.
     pub nalgebra_ns: f64,
     /// `faer_ns / kernel_ns`.
     pub faer_ratio: f64,
+    /// `faer_simple_ns / kernel_ns`.
+    pub faer_simple_ratio: f64,
     /// `nalgebra_ns / kernel_ns`.
     pub nalgebra_ratio: f64,
 }
@@ -107,6 +112,7 @@ fn measure_one(dim: usize, arms: usize, rounds: usize) -> Vec<HotStepRow> {
     let mut kernels: Vec<_> =
         levels.iter().map(|&level| (KernelStep::new(&problem, level), f64::INFINITY)).collect();
     let mut faer = (FaerGemm::new(&problem), f64::INFINITY);
+    let mut simple = (FaerSimple::new(&problem), f64::INFINITY);
     let mut nalgebra = (NalgebraGemv::new(&problem), f64::INFINITY);
     for _ in 0..rounds.max(1) {
         let expected = time(&mut faer, steps);
@@ -115,6 +121,7 @@ fn measure_one(dim: usize, arms: usize, rounds: usize) -> Vec<HotStepRow> {
             // Rounding only: some eps per step and coordinate.
             assert!((log_det - expected.1).abs() < 1e-9 * dim as f64, "log det of {who}");
         };
+        close(time(&mut simple, steps), "faer, simple");
         close(time(&mut nalgebra, steps), "nalgebra");
         for (kernel, &level) in kernels.iter_mut().zip(&levels) {
             close(time(kernel, steps), &format!("{level:?}"));
@@ -126,8 +133,10 @@ fn measure_one(dim: usize, arms: usize, rounds: usize) -> Vec<HotStepRow> {
         level: format!("{level:?}"),
         kernel_ns,
         faer_ns: faer.1,
+        faer_simple_ns: simple.1,
         nalgebra_ns: nalgebra.1,
         faer_ratio: faer.1 / kernel_ns,
+        faer_simple_ratio: simple.1 / kernel_ns,
         nalgebra_ratio: nalgebra.1 / kernel_ns,
     };
     levels.iter().zip(&kernels).map(row).collect()

@@ -1,8 +1,9 @@
 //! The same step on a running inverse of `V + ridge I`, with general linear algebra.
 //!
-//! Both keep the inverse and `theta`, score with one matrix product, reuse the chosen arm's column of
+//! All keep the inverse and `theta`, score with one matrix product, reuse the chosen arm's column of
 //! that product for the Sherman-Morrison update, and pick with the kernel's own
 //! [`Scores::optimistic`](cahoots_kernel::Scores::optimistic), so that only the algebra differs.
 
 pub mod faer_gemm;
+pub mod faer_simple;
 pub mod nalgebra_gemv;

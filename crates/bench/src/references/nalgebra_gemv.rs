@@ -41,7 +41,7 @@ impl Contestant for NalgebraGemv<'_> {
         let dim = self.problem.dim;
         self.inverse = DMatrix::from_diagonal_element(dim, dim, 1.0 / RIDGE);
         self.theta.fill(0.0);
-        self.log_det = dim as f64 * RIDGE.ln();
+        self.log_det = dim as f64 * libm::log(RIDGE);
     }
 
     fn step(&mut self, set: usize) -> usize {
@@ -58,7 +58,7 @@ impl Contestant for NalgebraGemv<'_> {
         self.inverse.ger(-scale, &self.product, &self.product, 1.0);
         let gain = (self.problem.rewards[set][k] - mean) * scale;
         self.theta.axpy(gain, &self.product, 1.0);
-        self.log_det += width2.ln_1p();
+        self.log_det += libm::log1p(width2);
         k
     }
 

@@ -30,6 +30,7 @@ pub(crate) trait Lanes: Copy {
 }
 
 /// How many vectors of eight lanes fit in the registers.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(crate) enum Registers {
     /// Four.
     Few,
