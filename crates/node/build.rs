@@ -5,8 +5,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let root = std::path::Path::new("../../proto");
     println!("cargo:rerun-if-changed=../../proto");
     let files = protox::compile([root.join("node.proto")], [root])?;
-    tonic_prost_build::configure()
-        .extern_path(".cahoots.v1", "::cahoots_core::wire")
-        .compile_fds(files)?;
+    tonic_prost_build::configure().extern_path(".cahoots.v1", "::cahoots_core::wire").compile_fds(files)?;
     Ok(())
 }

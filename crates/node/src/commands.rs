@@ -44,7 +44,9 @@ fn runtime() -> Result<tokio::runtime::Runtime, NodeError> {
 
 async fn listen(address: &str, key: &str) -> Result<(TcpListener, String), NodeError> {
     let listener = TcpListener::bind(address).await.map_err(|e| {
-        NodeError::Config(format!("cannot listen on {address}: {e}; choose another `{key}` (port 0 takes a free one)"))
+        NodeError::Config(format!(
+            "cannot listen on {address}: {e}; choose another `{key}` (port 0 takes a free one)"
+        ))
     })?;
     let bound = listener.local_addr().map_err(|e| NodeError::Network(e.to_string()))?.to_string();
     Ok((listener, bound))
@@ -90,7 +92,9 @@ pub fn serve(path: &Path) -> Result<(), NodeError> {
     let states = outcome?;
     stopped?;
     match states {
-        Some(states) => conclude(&terms, states, file.lockstep.and_then(|lockstep| lockstep.states).as_deref()),
+        Some(states) => {
+            conclude(&terms, states, file.lockstep.and_then(|lockstep| lockstep.states).as_deref())
+        }
         None => Ok(()),
     }
 }
@@ -102,7 +106,8 @@ fn conclude(terms: &Terms, states: States, path: Option<&Path>) -> Result<(), No
         std::fs::write(path, bytes).map_err(|e| NodeError::Stopped(format!("{}: {e}", path.display())))?;
     }
     let expected = simulated(terms)?;
-    let different: Vec<usize> = (0..expected.len()).filter(|&i| states.get(i) != Some(&expected[i])).collect();
+    let different: Vec<usize> =
+        (0..expected.len()).filter(|&i| states.get(i) != Some(&expected[i])).collect();
     let verdict = if different.is_empty() { "equal" } else { "different" };
     println!("{}", json!({ "lockstep": verdict, "nodes": expected.len(), "different": different }));
     if different.is_empty() {

@@ -24,10 +24,14 @@ pub enum NodeError {
     #[error(transparent)]
     Reward(#[from] RewardError),
     /// The federation's terms are not known yet.
-    #[error("this client has not reached its coordinator yet and does not know the federation's terms: try again once it is connected")]
+    #[error(
+        "this client has not reached its coordinator yet and does not know the federation's terms: try again once it is connected"
+    )]
     NotJoined,
     /// A lockstep run decides for itself.
-    #[error("this client is part of a lockstep run, which makes its decisions itself: start it without [lockstep] to use it")]
+    #[error(
+        "this client is part of a lockstep run, which makes its decisions itself: start it without [lockstep] to use it"
+    )]
     Lockstep,
     /// The node has stopped taking inputs.
     #[error("{0}")]

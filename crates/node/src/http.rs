@@ -70,7 +70,8 @@ pub fn router(client: Arc<Client>) -> Router {
 }
 
 async fn decide(State(client): State<Arc<Client>>, body: Bytes) -> Result<Json<DecideAnswer>, Refused> {
-    let request: DecideRequest = parse(&body, r#"{"arms": [[...], ...]} or {"arms": NUMBER}, with an optional "user": NUMBER"#)?;
+    let request: DecideRequest =
+        parse(&body, r#"{"arms": [[...], ...]} or {"arms": NUMBER}, with an optional "user": NUMBER"#)?;
     let arms = match &request.arms {
         OfferedArms::Plain(arms) => Arms::Plain(*arms),
         OfferedArms::Features(rows) => Arms::Features(rows),
@@ -113,7 +114,9 @@ impl From<NodeError> for Refused {
             NodeError::Arms(_) | NodeError::Request(_) | NodeError::Config(_) => StatusCode::BAD_REQUEST,
             NodeError::Reward(RewardError::NotFinite(_)) => StatusCode::BAD_REQUEST,
             NodeError::Reward(RewardError::Unknown(_)) => StatusCode::NOT_FOUND,
-            NodeError::Reward(RewardError::Contradiction { .. }) | NodeError::Lockstep => StatusCode::CONFLICT,
+            NodeError::Reward(RewardError::Contradiction { .. }) | NodeError::Lockstep => {
+                StatusCode::CONFLICT
+            }
             NodeError::NotJoined | NodeError::Stopped(_) | NodeError::Store(_) | NodeError::Network(_) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }

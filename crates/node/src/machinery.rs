@@ -7,8 +7,8 @@ use cahoots_core::decision::{RewardError, Taken};
 use cahoots_core::host::{Applied, Event, Host, Input, LearnerHost, Outcome, Outgoing, Timed};
 use cahoots_core::link::Link;
 use cahoots_core::{
-    Algorithm, ArmBuffer, ArmIndex, DecisionId, Keys, Learner, Machine, Misbehaviour, NodeId, Seat, Tick, UserId,
-    snapshot,
+    Algorithm, ArmBuffer, ArmIndex, DecisionId, Keys, Learner, Machine, Misbehaviour, NodeId, Seat, Tick,
+    UserId, snapshot,
 };
 
 use crate::error::NodeError;
@@ -20,7 +20,12 @@ const REMEMBER: usize = 4096;
 /// A coordinator's host.
 pub trait Coordinating: Send {
     /// Applies a logged event.
-    fn apply(&mut self, event: &Timed<Event>, keys: &Keys, out: &mut Vec<Outgoing>) -> Result<Outcome, Misbehaviour>;
+    fn apply(
+        &mut self,
+        event: &Timed<Event>,
+        keys: &Keys,
+        out: &mut Vec<Outgoing>,
+    ) -> Result<Outcome, Misbehaviour>;
     /// The link to a client.
     fn link(&mut self, peer: NodeId) -> &mut Link;
     /// When it wants to be woken.
@@ -32,7 +37,12 @@ pub trait Coordinating: Send {
 }
 
 impl<M: Machine> Coordinating for Host<M> {
-    fn apply(&mut self, event: &Timed<Event>, keys: &Keys, out: &mut Vec<Outgoing>) -> Result<Outcome, Misbehaviour> {
+    fn apply(
+        &mut self,
+        event: &Timed<Event>,
+        keys: &Keys,
+        out: &mut Vec<Outgoing>,
+    ) -> Result<Outcome, Misbehaviour> {
         Host::apply(self, event.now, &event.input, keys, out)
     }
 
@@ -80,8 +90,13 @@ pub trait Deciding: Send {
         out: &mut Vec<Outgoing>,
     ) -> Result<Decided, ArmError>;
     /// Applies an input. The entry must be logged.
-    fn input(&mut self, now: Tick, input: Plain, keys: &Keys, out: &mut Vec<Outgoing>)
-    -> Result<(Applied, Vec<u8>), Misbehaviour>;
+    fn input(
+        &mut self,
+        now: Tick,
+        input: Plain,
+        keys: &Keys,
+        out: &mut Vec<Outgoing>,
+    ) -> Result<(Applied, Vec<u8>), Misbehaviour>;
     /// Applies a logged entry again; gives its tick.
     fn replay(&mut self, entry: &[u8], keys: &Keys) -> Result<Tick, String>;
     /// Would this reward be taken?
@@ -194,7 +209,8 @@ pub fn coordinator(terms: &Terms, saved: Option<&[u8]>) -> Result<Box<dyn Coordi
         type Out = Result<Box<dyn Coordinating>, NodeError>;
         fn visit<A: Algorithm>(self) -> Self::Out {
             if let Some(bytes) = self.1 {
-                let host: Host<A::Server> = snapshot::restore(bytes).map_err(|e| NodeError::Config(e.to_string()))?;
+                let host: Host<A::Server> =
+                    snapshot::restore(bytes).map_err(|e| NodeError::Config(e.to_string()))?;
                 return Ok(Box::new(host));
             }
             let valid = self.0.valid::<A>()?;

@@ -15,7 +15,8 @@ pub fn kept<const N: usize>(store: &Store, batch: &mut Batch, key: &str) -> Resu
         return bytes.try_into().map_err(|_| damaged(store, &format!("{key} has the wrong length")).into());
     }
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|e| NodeError::Stopped(format!("the system gives no random bytes: {e}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|e| NodeError::Stopped(format!("the system gives no random bytes: {e}")))?;
     batch.set(key, bytes.to_vec());
     Ok(bytes)
 }

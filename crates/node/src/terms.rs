@@ -29,7 +29,12 @@ pub struct Terms {
 
 impl Terms {
     /// Checked terms of a deployment.
-    pub fn new(algorithm: &str, params: &toml::Table, setting: Setting, seed: u64) -> Result<Terms, NodeError> {
+    pub fn new(
+        algorithm: &str,
+        params: &toml::Table,
+        setting: Setting,
+        seed: u64,
+    ) -> Result<Terms, NodeError> {
         let wrong = |e: run::RunError| NodeError::Config(e.to_string());
         let params = run::complete(algorithm, params).map_err(wrong)?;
         run::check_in(algorithm, &params, &setting).map_err(wrong)?;
@@ -37,7 +42,12 @@ impl Terms {
     }
 
     /// Checked terms of a lockstep run.
-    pub fn lockstep(algorithm: &str, params: &toml::Table, scenario: Scenario, seed: u64) -> Result<Terms, NodeError> {
+    pub fn lockstep(
+        algorithm: &str,
+        params: &toml::Table,
+        scenario: Scenario,
+        seed: u64,
+    ) -> Result<Terms, NodeError> {
         let wrong = |e: run::RunError| NodeError::Config(e.to_string());
         if !scenario.network.is_perfect() || scenario.rewards != Default::default() {
             let why = "lockstep: a scenario with faults of its own cannot be run in lockstep; remove [lockstep.scenario.network] and [lockstep.scenario.rewards] (the real network has faults enough)";
@@ -55,14 +65,15 @@ impl Terms {
 
     /// From the wire or the store.
     pub fn from_toml(text: &str) -> Result<Terms, NodeError> {
-        toml::from_str(text).map_err(|e| NodeError::Config(format!("terms that this version cannot read: {}", e.message())))
+        toml::from_str(text)
+            .map_err(|e| NodeError::Config(format!("terms that this version cannot read: {}", e.message())))
     }
 
     /// Names the terms in every envelope (FNV-1a of their text).
     pub fn hash(&self) -> u64 {
-        self.to_toml().bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        self.to_toml()
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 
     /// Who sits where.
@@ -80,17 +91,18 @@ impl Terms {
     /// Runs `visitor` on the algorithm of these terms.
     pub(crate) fn visit<T>(&self, visitor: impl Visitor<Out = Result<T, NodeError>>) -> Result<T, NodeError> {
         registry::visit(&self.algorithm, visitor).unwrap_or_else(|| {
-            Err(NodeError::Config(format!("this version has no algorithm {:?}; see `cahoots algorithms`", self.algorithm)))
+            Err(NodeError::Config(format!(
+                "this version has no algorithm {:?}; see `cahoots algorithms`",
+                self.algorithm
+            )))
         })
     }
 
     /// Parameters by type.
     pub(crate) fn valid<A: Algorithm>(&self) -> Result<A::Valid, NodeError> {
-        let params: A::Params = self
-            .params
-            .clone()
-            .try_into()
-            .map_err(|e: toml::de::Error| NodeError::Config(format!("{}: {}", self.algorithm, e.message())))?;
+        let params: A::Params = self.params.clone().try_into().map_err(|e: toml::de::Error| {
+            NodeError::Config(format!("{}: {}", self.algorithm, e.message()))
+        })?;
         A::check(params, &self.setting).map_err(|e| NodeError::Config(format!("{}: {e}", self.algorithm)))
     }
 }

@@ -46,7 +46,9 @@ fn a_full_disk_stops_a_client_and_loses_nothing() {
         eprintln!("skipped: this user cannot mount a small disk");
         return;
     };
-    let serve = table("[setting]\nusers = 1\ndim = 40\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0");
+    let serve = table(
+        "[setting]\nusers = 1\ndim = 40\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0",
+    );
     let mut farm = Farm::new(Path::new(EXE), folder.path(), 1, serve, &Table::new(), 1).unwrap();
     let file = folder.path().join("client0.toml");
     let mut client = table(&std::fs::read_to_string(&file).unwrap());
@@ -98,7 +100,9 @@ fn a_full_disk_stops_a_coordinator_and_loses_nothing() {
         return;
     };
     let store = small.0.join("coordinator.store");
-    let serve = table("[setting]\nusers = 1\ndim = 40\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0");
+    let serve = table(
+        "[setting]\nusers = 1\ndim = 40\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0",
+    );
     let mut farm = Farm::new(Path::new(EXE), folder.path(), 1, serve, &Table::new(), 1).unwrap();
     let file = folder.path().join("serve.toml");
     let mut serve = table(&std::fs::read_to_string(&file).unwrap());
@@ -147,7 +151,10 @@ fn a_truncated_store_is_refused_with_a_way_out() {
             let status = process.wait(Duration::from_secs(15)).unwrap();
             let words = process.complaints();
             assert_eq!(status.code(), Some(1), "{store} cut to {length}: {words}");
-            assert!(words.contains("is damaged") && words.contains("To recover"), "{store} cut to {length}: {words}");
+            assert!(
+                words.contains("is damaged") && words.contains("To recover"),
+                "{store} cut to {length}: {words}"
+            );
             assert!(!words.contains("panicked"), "{store} cut to {length}: {words}");
             assert_eq!(std::fs::metadata(&path).unwrap().len(), length as u64, "the file was left as it is");
         }

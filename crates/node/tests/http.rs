@@ -52,7 +52,10 @@ fn rewards_can_be_retried_and_garbage_is_refused() {
     }
     assert_eq!(app.get("/health").unwrap().0, 200);
     let (_, status) = app.get("/status").unwrap();
-    assert_eq!((&status["open_decisions"], &status["epoch"], &status["joined"]), (&json!(0), &json!(1), &json!(true)));
+    assert_eq!(
+        (&status["open_decisions"], &status["epoch"], &status["joined"]),
+        (&json!(0), &json!(1), &json!(true))
+    );
 
     // After a kill, a retried reward is still known, and ids are never issued twice.
     farm.process(1).kill();

@@ -16,7 +16,15 @@ fn run(algorithm: &str, params: &str, scenario: &Scenario, seed: u64, kills: u64
     let folder = tempfile::tempdir().unwrap();
     let params: Table = toml::from_str(params).unwrap();
     let pause = Duration::from_millis(40);
-    let round = LockstepRound { algorithm, params: &params, scenario, seed, kills, pause, patience: Duration::from_secs(60) };
+    let round = LockstepRound {
+        algorithm,
+        params: &params,
+        scenario,
+        seed,
+        kills,
+        pause,
+        patience: Duration::from_secs(60),
+    };
     let outcome = round.run(Path::new(EXE), folder.path());
     outcome.unwrap_or_else(|e| panic!("{algorithm} {params}, seed {seed}, {kills} kills: {e}"))
 }

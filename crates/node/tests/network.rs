@@ -40,7 +40,8 @@ impl Proxy {
                 }
                 let Ok(far) = TcpStream::connect(&target) else { continue };
                 held.lock().unwrap().extend([near.try_clone().unwrap(), far.try_clone().unwrap()]);
-                for (mut from, mut to) in [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)] {
+                for (mut from, mut to) in [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)]
+                {
                     std::thread::spawn(move || {
                         let mut buffer = [0; 4096];
                         while let Ok(n @ 1..) = from.read(&mut buffer) {
@@ -113,7 +114,9 @@ fn a_cut_connection_loses_nothing_and_the_client_works_on() {
     }
     let (_, status) = farm.app(0).get("/status").unwrap();
     assert_eq!(status["uploads"], 18, "{status}");
-    until("the other client hears of it", || farm.app(1).get("/status").unwrap().1["downloads"].as_u64() >= Some(3));
+    until("the other client hears of it", || {
+        farm.app(1).get("/status").unwrap().1["downloads"].as_u64() >= Some(3)
+    });
     farm.stop_all().unwrap();
 }
 
@@ -132,7 +135,12 @@ fn two_clients_with_one_identity_are_told_apart() {
     let mut impostor = Process::start(Path::new(EXE), "client", &file).unwrap();
     let status = impostor.wait(Duration::from_secs(15)).unwrap();
     let words = impostor.complaints();
-    assert!(!status.success() && words.contains("already taken by another store") && words.contains("Give this one"), "{words}");
+    assert!(
+        !status.success()
+            && words.contains("already taken by another store")
+            && words.contains("Give this one"),
+        "{words}"
+    );
     // The first one goes on undisturbed, and may come back.
     reward(&farm, 0, 1.0);
     farm.process(1).kill();
@@ -153,7 +161,8 @@ fn wrong_federations_numbers_and_terms_are_refused_with_the_fix() {
     let folder = tempfile::tempdir().unwrap();
     let mut farm = Farm::new(Path::new(EXE), folder.path(), 1, serve_table(), &Table::new(), 1).unwrap();
     farm.start_all().unwrap();
-    let original: Table = std::fs::read_to_string(folder.path().join("client0.toml")).unwrap().parse().unwrap();
+    let original: Table =
+        std::fs::read_to_string(folder.path().join("client0.toml")).unwrap().parse().unwrap();
     let terms = "seed = 5\n[setting]\nusers = 2\ndim = 2\narms = 1\n[algorithm]\nkind = \"async-linucb\"\n";
     let cases: [(&str, toml::Value, &str); 3] = [
         ("federation", "elsewhere".into(), "correct `federation`"),

@@ -51,8 +51,14 @@ pub(super) fn decide(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) 
     over_http(options, Arc::new(client), &sets, rows)
 }
 
-fn over_http(options: &LiveOptions, client: Arc<Client>, sets: &[Vec<Vec<f64>>], rows: &mut Vec<Row>) -> Result<(), NodeError> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
+fn over_http(
+    options: &LiveOptions,
+    client: Arc<Client>,
+    sets: &[Vec<Vec<f64>>],
+    rows: &mut Vec<Row>,
+) -> Result<(), NodeError> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).map_err(failed)?;
     let url = format!("http://{}/decide", listener.local_addr().map_err(failed)?);
     let router = http::router(client);
@@ -73,7 +79,9 @@ fn over_http(options: &LiveOptions, client: Arc<Client>, sets: &[Vec<Vec<f64>>],
     Ok(())
 }
 
-fn tcp_nodelay(listener: TcpListener) -> impl axum::serve::Listener<Io = tokio::net::TcpStream, Addr = std::net::SocketAddr> {
+fn tcp_nodelay(
+    listener: TcpListener,
+) -> impl axum::serve::Listener<Io = tokio::net::TcpStream, Addr = std::net::SocketAddr> {
     use axum::serve::ListenerExt as _;
     listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
@@ -81,11 +89,18 @@ fn tcp_nodelay(listener: TcpListener) -> impl axum::serve::Listener<Io = tokio::
 }
 
 /// From a reward at one client to the merged view at another.
-pub(super) fn round_trip(options: &LiveOptions, folder: &Path, sync: Sync, rows: &mut Vec<Row>) -> Result<(), NodeError> {
+pub(super) fn round_trip(
+    options: &LiveOptions,
+    folder: &Path,
+    sync: Sync,
+    rows: &mut Vec<Row>,
+) -> Result<(), NodeError> {
     let (name, names, how) = match sync {
-        Sync::Disk => {
-            ("trip-disk", ["upload to merged download, fsync, p50", "upload to merged download, fsync, p99"], "two commits with fsync")
-        }
+        Sync::Disk => (
+            "trip-disk",
+            ["upload to merged download, fsync, p50", "upload to merged download, fsync, p99"],
+            "two commits with fsync",
+        ),
         Sync::Memory => (
             "trip-memory",
             ["upload to merged download, no fsync, p50", "upload to merged download, no fsync, p99"],
@@ -94,7 +109,8 @@ pub(super) fn round_trip(options: &LiveOptions, folder: &Path, sync: Sync, rows:
     };
     let terms = terms(options, 2, "ratio = 1.0")?;
     let coordinator = Coordinator::start(coordinator_config(folder, name, sync, terms))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).map_err(failed)?;
     let url = format!("http://{}", listener.local_addr().map_err(failed)?);
     let coordinator = Arc::new(coordinator);
@@ -125,7 +141,9 @@ pub(super) fn round_trip(options: &LiveOptions, folder: &Path, sync: Sync, rows:
         }
         times.push(begun.elapsed());
     }
-    let how = format!("reward at one client until the view is applied at another: {how}, gRPC on loopback, {n} uploads");
+    let how = format!(
+        "reward at one client until the view is applied at another: {how}, gRPC on loopback, {n} uploads"
+    );
     quantiles(times, rows, names, "ms", &how);
     giver.stop();
     taker.stop();

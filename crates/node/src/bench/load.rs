@@ -23,10 +23,17 @@ struct Running {
     url: String,
 }
 
-fn start(options: &LiveOptions, folder: &Path, name: &str, sync: Sync, users: usize) -> Result<Running, NodeError> {
+fn start(
+    options: &LiveOptions,
+    folder: &Path,
+    name: &str,
+    sync: Sync,
+    users: usize,
+) -> Result<Running, NodeError> {
     let terms = terms(options, users, "")?;
     let coordinator = Arc::new(Coordinator::start(coordinator_config(folder, name, sync, terms))?);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).map_err(failed)?;
     let url = format!("http://{}", listener.local_addr().map_err(failed)?);
     let serving = coordinator.clone();
@@ -35,7 +42,12 @@ fn start(options: &LiveOptions, folder: &Path, name: &str, sync: Sync, users: us
 }
 
 /// Uploads per second that one coordinator merges and makes durable.
-pub(super) fn uploads(options: &LiveOptions, folder: &Path, sync: Sync, rows: &mut Vec<Row>) -> Result<(), NodeError> {
+pub(super) fn uploads(
+    options: &LiveOptions,
+    folder: &Path,
+    sync: Sync,
+    rows: &mut Vec<Row>,
+) -> Result<(), NodeError> {
     let (name, measure) = match sync {
         Sync::Disk => ("load-disk", "uploads merged per second, fsync"),
         Sync::Memory => ("load-memory", "uploads merged per second, no fsync"),
@@ -77,7 +89,8 @@ pub(super) fn uploads(options: &LiveOptions, folder: &Path, sync: Sync, rows: &m
 /// Memory of one more connected client.
 pub(super) fn memory(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) -> Result<(), NodeError> {
     allow_files(options.clients as u64 * 2 + 200);
-    let Running { runtime, coordinator, url } = start(options, folder, "memory", Sync::Memory, options.clients)?;
+    let Running { runtime, coordinator, url } =
+        start(options, folder, "memory", Sync::Memory, options.clients)?;
     let grown = runtime.block_on(async {
         let mut connected = vec![Raw::connect(&url, "memory", 0).await?];
         let before = resident();
@@ -95,7 +108,10 @@ pub(super) fn memory(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) 
         measure: "memory per connected client",
         value: grown as f64 / 1024.0 / (options.clients - 1) as f64,
         unit: "KiB",
-        how: format!("{} streams, each a TCP connection of its own, both ends in this process", options.clients),
+        how: format!(
+            "{} streams, each a TCP connection of its own, both ends in this process",
+            options.clients
+        ),
     });
     runtime.shutdown_background();
     Ok(())

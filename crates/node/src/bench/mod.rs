@@ -95,7 +95,13 @@ fn coordinator_config(folder: &Path, name: &str, sync: Sync, terms: Terms) -> Co
     }
 }
 
-fn client_config(folder: &Path, name: &str, client: u32, sync: Sync, coordinator: Option<String>) -> ClientConfig {
+fn client_config(
+    folder: &Path,
+    name: &str,
+    client: u32,
+    sync: Sync,
+    coordinator: Option<String>,
+) -> ClientConfig {
     ClientConfig {
         federation: name.into(),
         coordinator,
@@ -111,7 +117,13 @@ fn client_config(folder: &Path, name: &str, client: u32, sync: Sync, coordinator
 }
 
 /// The middle and the 99th percentile.
-fn quantiles(mut times: Vec<Duration>, rows: &mut Vec<Row>, names: [&'static str; 2], unit: &'static str, how: &str) {
+fn quantiles(
+    mut times: Vec<Duration>,
+    rows: &mut Vec<Row>,
+    names: [&'static str; 2],
+    unit: &'static str,
+    how: &str,
+) {
     times.sort_unstable();
     let scale = match unit {
         "us" => 1e6,

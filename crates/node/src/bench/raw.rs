@@ -36,9 +36,13 @@ impl Raw {
         let _ = frames.try_send(frame(Kind::Hello(hello)));
         let mut stream = dial(url, outgoing).await.map_err(NodeError::Network)?;
         match stream.next().await.map_err(NodeError::Network)?.and_then(|frame| frame.kind) {
-            Some(Kind::Welcome(welcome)) => {
-                Ok(Raw { frames, stream, federation: federation.into(), client, parameters: welcome.parameters })
-            }
+            Some(Kind::Welcome(welcome)) => Ok(Raw {
+                frames,
+                stream,
+                federation: federation.into(),
+                client,
+                parameters: welcome.parameters,
+            }),
             other => Err(NodeError::Network(format!("no welcome: {other:?}"))),
         }
     }

@@ -11,7 +11,12 @@ use crate::store::{Batch, Store, StoreError};
 /// Decisions are committed with the next reward; without one, at this size.
 const LARGE: usize = 1 << 20;
 
-pub(super) fn run(shared: &Arc<Shared>, mut store: Store, tick: Duration, snapshot_every: u64) -> Result<(), StoreError> {
+pub(super) fn run(
+    shared: &Arc<Shared>,
+    mut store: Store,
+    tick: Duration,
+    snapshot_every: u64,
+) -> Result<(), StoreError> {
     let mut next_tick = Instant::now() + tick;
     loop {
         let mut state = shared.lock();

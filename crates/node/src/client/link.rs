@@ -58,7 +58,11 @@ pub(super) async fn keep(shared: Arc<Shared>, coordinator: String, longest_pause
                 return;
             }
             Ended::Broken(reason) => {
-                tracing::info!(reason, pause_ms = pause.as_millis() as u64, "no connection to the coordinator");
+                tracing::info!(
+                    reason,
+                    pause_ms = pause.as_millis() as u64,
+                    "no connection to the coordinator"
+                );
                 shared.lock().trouble(reason);
             }
         }
@@ -166,7 +170,9 @@ impl Shared {
         if state.member.is_none() {
             let terms = Terms::from_toml(&welcome.terms)?;
             if terms.hash() != welcome.parameters {
-                return Err(NodeError::Config("terms that do not fit their hash: the coordinator runs another version".into()));
+                return Err(NodeError::Config(
+                    "terms that do not fit their hash: the coordinator runs another version".into(),
+                ));
             }
             let member = state::member(terms, &self.federation, self.me, self.secret, None, None)?;
             state.batch.set("terms", welcome.terms.into_bytes());
@@ -176,7 +182,9 @@ impl Shared {
         }
         let member = state.member.as_mut().expect("joined above");
         if member.head.parameters != welcome.parameters {
-            return Err(NodeError::Config("the coordinator's terms are not those of this client's store".into()));
+            return Err(NodeError::Config(
+                "the coordinator's terms are not those of this client's store".into(),
+            ));
         }
         let link = member.machine.link(NodeId::SERVER);
         if welcome.received > link.sent() || welcome.sent < link.received() {

@@ -36,7 +36,8 @@ impl Lockstep {
         let Some(scenario) = &terms.lockstep else { return Ok(None) };
         let (mut world, _) = scenario.build(terms.seed).map_err(|e| NodeError::Config(e.to_string()))?;
         let progress: Progress = match progress {
-            Some(bytes) => postcard::from_bytes(&bytes).map_err(|e| NodeError::Config(format!("lockstep progress: {e}")))?,
+            Some(bytes) => postcard::from_bytes(&bytes)
+                .map_err(|e| NodeError::Config(format!("lockstep progress: {e}")))?,
             None => Progress::default(),
         };
         for (&(user, arm), &pulls) in &progress.pulls {
@@ -89,11 +90,15 @@ impl State {
             Some(grant::Step::Deliver(envelope)) => {
                 let member = self.member.as_mut().expect("looked at by the caller");
                 let (sequence, payload) = transport::open(envelope, &member.head, NodeId::SERVER)?;
-                if member.machine.link(NodeId::SERVER).check(sequence).map_err(|e| e.to_string())? == Arrival::Next {
+                if member.machine.link(NodeId::SERVER).check(sequence).map_err(|e| e.to_string())?
+                    == Arrival::Next
+                {
                     self.input(Plain::Event(Event::Message { from: NodeId::SERVER, sequence, payload }), now);
                 }
             }
-            Some(grant::Step::Decide(decide)) => self.decide_and_reward(lockstep, tick, UserId(decide.user))?,
+            Some(grant::Step::Decide(decide)) => {
+                self.decide_and_reward(lockstep, tick, UserId(decide.user))?
+            }
             Some(grant::Step::Report(_)) | None => {}
         }
         Ok(())

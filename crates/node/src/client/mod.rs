@@ -152,7 +152,8 @@ impl Client {
         let instance = secret::kept(&store, &mut first, "instance")?;
         let secret = secret::kept(&store, &mut first, "secret")?;
         let born = secret::born(&store, &mut first)?;
-        let epoch = store.get("epoch")?.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes) + 1;
+        let epoch =
+            store.get("epoch")?.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes) + 1;
         first.set("epoch", epoch.to_le_bytes().to_vec());
         let clock = Clock::new(born, config.tick, secret::tick(&store)?);
         let mut state = State::new(epoch, clock, state::ticks(config.expiry, config.tick));
@@ -172,12 +173,14 @@ impl Client {
                 first.set("terms", terms.to_toml().into_bytes());
             }
             let saved = recovered.snapshot.as_deref();
-            let mut member = state::member(terms, &config.federation, me, secret, saved, store.get("lockstep")?)?;
+            let mut member =
+                state::member(terms, &config.federation, me, secret, saved, store.get("lockstep")?)?;
             for entry in &recovered.log {
-                let tick = member.machine.replay(entry, &member.keys).map_err(|what| StoreError::Damaged {
-                    path: config.store.clone(),
-                    what: format!("a log entry cannot be replayed ({what})"),
-                })?;
+                let tick =
+                    member.machine.replay(entry, &member.keys).map_err(|what| StoreError::Damaged {
+                        path: config.store.clone(),
+                        what: format!("a log entry cannot be replayed ({what})"),
+                    })?;
                 state.clock.seen(tick);
             }
             let new = saved.is_none() && recovered.log.is_empty();
@@ -237,7 +240,11 @@ impl Client {
         settle(durable.await).map(|()| ack)
     }
 
-    fn take_reward(&self, id: DecisionId, value: f64) -> Result<(Ack, oneshot::Receiver<Result<(), String>>), NodeError> {
+    fn take_reward(
+        &self,
+        id: DecisionId,
+        value: f64,
+    ) -> Result<(Ack, oneshot::Receiver<Result<(), String>>), NodeError> {
         let mut state = self.shared.lock();
         let member = state.ready()?;
         if member.lockstep.is_some() {
@@ -272,9 +279,8 @@ impl Client {
     /// What it is doing.
     pub fn status(&self) -> Status {
         let mut state = self.shared.lock();
-        let (uploads, downloads, unconfirmed) = state
-            .link()
-            .map_or((0, 0, 0), |link| (link.sent(), link.received(), link.unconfirmed() as u64));
+        let (uploads, downloads, unconfirmed) =
+            state.link().map_or((0, 0, 0), |link| (link.sent(), link.received(), link.unconfirmed() as u64));
         Status {
             client: self.shared.me.0,
             joined: state.member.is_some(),
@@ -353,15 +359,21 @@ fn settle(durable: Result<Result<(), String>, oneshot::error::RecvError>) -> Res
     }
 }
 
-fn fill(buffer: &mut cahoots_core::ArmBuffer, arms: Arms<'_>, dim: usize, own: usize, usual: usize) -> Result<(), NodeError> {
+fn fill(
+    buffer: &mut cahoots_core::ArmBuffer,
+    arms: Arms<'_>,
+    dim: usize,
+    own: usize,
+    usual: usize,
+) -> Result<(), NodeError> {
     match arms {
         Arms::Plain(_) if dim > 0 => Err(NodeError::Request(format!(
             "this federation's arms have features: offer a list of rows of {} numbers each",
             dim + own
         ))),
-        Arms::Features(_) if dim == 0 => {
-            Err(NodeError::Request(format!("this federation's arms have no features: offer their number, {usual}")))
-        }
+        Arms::Features(_) if dim == 0 => Err(NodeError::Request(format!(
+            "this federation's arms have no features: offer their number, {usual}"
+        ))),
         Arms::Plain(arms) if arms != usual => {
             Err(NodeError::Request(format!("{arms} arms where this federation has {usual}")))
         }
@@ -372,7 +384,9 @@ fn fill(buffer: &mut cahoots_core::ArmBuffer, arms: Arms<'_>, dim: usize, own: u
         Arms::Features([]) => Err(ArmError::Empty.into()),
         Arms::Features(rows) => {
             if let Some(row) = rows.iter().find(|row| row.len() != dim + own) {
-                return Err(ArmError::Dimension { which: "(in all)", expected: dim + own, got: row.len() }.into());
+                return Err(
+                    ArmError::Dimension { which: "(in all)", expected: dim + own, got: row.len() }.into()
+                );
             }
             buffer.features.fill(dim, rows.iter().map(|row| &row[..dim]));
             buffer.local.fill(own, rows.iter().map(|row| &row[dim..]));

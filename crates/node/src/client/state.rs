@@ -118,8 +118,10 @@ impl State {
     pub(super) fn input(&mut self, input: Plain, now: Option<Tick>) -> Applied {
         let now = now.unwrap_or_else(|| self.clock.now());
         let member = self.member.as_mut().expect("inputs come after joining");
-        let (applied, entry) =
-            member.machine.input(now, input, &member.keys, &mut self.out).expect("checked before it was logged");
+        let (applied, entry) = member
+            .machine
+            .input(now, input, &member.keys, &mut self.out)
+            .expect("checked before it was logged");
         self.log(entry);
         if let Applied::Event(Outcome::Refused(misbehaviour)) = &applied {
             self.refused += 1;
@@ -199,7 +201,8 @@ impl State {
     /// A commit went through: acknowledge, confirm, send.
     pub(super) fn committed(&mut self, marks: Marks, owes: bool, after: Vec<Frame>) {
         self.durable = marks;
-        let (done, waiting) = std::mem::take(&mut self.waiters).into_iter().partition(|w| w.entries <= marks.entries);
+        let (done, waiting) =
+            std::mem::take(&mut self.waiters).into_iter().partition(|w| w.entries <= marks.entries);
         self.waiters = waiting;
         for waiter in <Vec<Waiter>>::into_iter(done) {
             let _ = waiter.answer.send(Ok(()));
@@ -242,7 +245,11 @@ impl State {
         let user = match (user, &member.seating) {
             (Some(user), _) => UserId(user),
             (None, Seating::PerUser) => UserId(me.0),
-            (None, _) => return Err(NodeError::Request("this client decides for many users: say which (\"user\": number)".into())),
+            (None, _) => {
+                return Err(NodeError::Request(
+                    "this client decides for many users: say which (\"user\": number)".into(),
+                ));
+            }
         };
         let users = member.terms.setting.users;
         if user.index() >= users || member.seating.seat_of(&member.terms.setting, user) != me {
@@ -264,7 +271,10 @@ pub(super) fn member(
     let seating = terms.seating()?;
     let clients = seating.clients(&terms.setting);
     if me.index() >= clients {
-        return Err(NodeError::Config(format!("there is no {me}: this federation has clients 0 to {}", clients - 1)));
+        return Err(NodeError::Config(format!(
+            "there is no {me}: this federation has clients 0 to {}",
+            clients - 1
+        )));
     }
     Ok(Member {
         machine: machinery::client(&terms, me, saved)?,

@@ -78,7 +78,11 @@ impl ClientFile {
                 .map_err(|e| NodeError::Config(format!("{}: terms: {e}", path.display())))
         });
         if !self.coordinator.starts_with("http://") {
-            let why = format!("{}: coordinator must look like \"http://127.0.0.1:7700\", not {:?}", path.display(), self.coordinator);
+            let why = format!(
+                "{}: coordinator must look like \"http://127.0.0.1:7700\", not {:?}",
+                path.display(),
+                self.coordinator
+            );
             return Err(NodeError::Config(why));
         }
         Ok(ClientConfig {

@@ -16,8 +16,9 @@ pub use serve::{AlgorithmTable, LockstepTable, ServeFile, SettingTable};
 
 /// Reads a configuration file.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, NodeError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| NodeError::Config(format!("{}: {e}; give the path of a configuration file", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        NodeError::Config(format!("{}: {e}; give the path of a configuration file", path.display()))
+    })?;
     toml::from_str(&text).map_err(|e| {
         let line = e.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
         NodeError::Config(format!("{}:{line}: {}", path.display(), e.message()))
@@ -33,7 +34,10 @@ fn beside(file: &Path, path: &Path) -> PathBuf {
 fn seconds(file: &Path, key: &str, value: f64) -> Result<Duration, NodeError> {
     let time = Duration::try_from_secs_f64(value).ok().filter(|time| *time >= Duration::from_millis(1));
     time.ok_or_else(|| {
-        NodeError::Config(format!("{}: {key} must be a number of seconds, at least 0.001, not {value}", file.display()))
+        NodeError::Config(format!(
+            "{}: {key} must be a number of seconds, at least 0.001, not {value}",
+            file.display()
+        ))
     })
 }
 

@@ -132,8 +132,12 @@ impl ServeFile {
         let terms = match (&self.lockstep, &self.setting) {
             (Some(lockstep), None) => Terms::lockstep(kind, params, lockstep.scenario.clone(), self.seed),
             (None, Some(setting)) => Terms::new(kind, params, setting.setting(), self.seed),
-            (Some(_), Some(_)) => Err(NodeError::Config("[setting] and [lockstep] exclude each other: the scenario is the setting".into())),
-            (None, None) => Err(NodeError::Config("[setting] is missing: it says users, dim and arms".into())),
+            (Some(_), Some(_)) => Err(NodeError::Config(
+                "[setting] and [lockstep] exclude each other: the scenario is the setting".into(),
+            )),
+            (None, None) => {
+                Err(NodeError::Config("[setting] is missing: it says users, dim and arms".into()))
+            }
         };
         let terms = terms.map_err(|e| NodeError::Config(format!("{}: {e}", path.display())))?;
         Ok(CoordinatorConfig {

@@ -46,7 +46,10 @@ pub(super) struct Core {
 
 impl Core {
     /// Opens the store and replays what a kill interrupted.
-    pub(super) fn open(config: CoordinatorConfig, finish: oneshot::Sender<States>) -> Result<Core, NodeError> {
+    pub(super) fn open(
+        config: CoordinatorConfig,
+        finish: oneshot::Sender<States>,
+    ) -> Result<Core, NodeError> {
         let owner = format!("the coordinator of federation {:?}", config.federation);
         let (mut store, recovered) = Store::open(&config.store, &owner, config.sync)?;
         let terms = config.terms.to_toml();
@@ -72,8 +75,8 @@ impl Core {
         let mut clock = Clock::new(born, config.tick, secret::tick(&store)?);
         let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
         for entry in &recovered.log {
-            let entry: Timed<Event> =
-                postcard::from_bytes(entry).map_err(|e| damaged(format!("a log entry cannot be read ({e})")))?;
+            let entry: Timed<Event> = postcard::from_bytes(entry)
+                .map_err(|e| damaged(format!("a log entry cannot be read ({e})")))?;
             clock.seen(entry.now);
             machine
                 .apply(&entry, &keys, &mut Vec::new())
@@ -140,7 +143,9 @@ impl Core {
         match command {
             Command::Inbound(Inbound::Opened(session, frames)) => self.members.open(session, frames),
             Command::Inbound(Inbound::Closed(session)) => self.members.close(session),
-            Command::Inbound(Inbound::Frame(session, Frame { kind: Some(kind) })) => self.frame(session, kind),
+            Command::Inbound(Inbound::Frame(session, Frame { kind: Some(kind) })) => {
+                self.frame(session, kind)
+            }
             Command::Inbound(Inbound::Frame(..)) => {}
             Command::Tick => {
                 if self.lockstep.is_none() {

@@ -96,7 +96,8 @@ impl Run {
         let seating = terms.seating()?;
         let clients = seating.clients(&terms.setting);
         let mut schedule = match saved {
-            Some(bytes) => postcard::from_bytes(&bytes).map_err(|e| NodeError::Config(format!("lockstep progress: {e}")))?,
+            Some(bytes) => postcard::from_bytes(&bytes)
+                .map_err(|e| NodeError::Config(format!("lockstep progress: {e}")))?,
             None => Schedule {
                 tick: 0,
                 stage: Stage::Start(0),
@@ -213,7 +214,9 @@ impl Run {
                 self.order(NodeId(n), Step::Report);
             }
             Stage::Reports(_) => self.schedule.stage = Stage::Finished,
-            Stage::Finished if self.states.len() < clients as usize => self.schedule.stage = Stage::Reports(0),
+            Stage::Finished if self.states.len() < clients as usize => {
+                self.schedule.stage = Stage::Reports(0)
+            }
             Stage::Finished => return Some(Next::Finished(self.states.values().cloned().collect())),
         }
         None
@@ -243,7 +246,8 @@ impl Run {
 
     /// A client has answered.
     pub(super) fn done(&mut self, client: NodeId, done: Done) {
-        let Some(order) = self.schedule.waiting.filter(|o| o.client == client && o.number == done.order) else {
+        let Some(order) = self.schedule.waiting.filter(|o| o.client == client && o.number == done.order)
+        else {
             return;
         };
         self.changed = true;
@@ -252,7 +256,8 @@ impl Run {
             self.states.insert(client, done.state);
         }
         let sent = &mut self.schedule.sent[client.index()];
-        let letters = (*sent + 1..=done.sent).map(|sequence| Letter { from: client, to: NodeId::SERVER, sequence });
+        let letters =
+            (*sent + 1..=done.sent).map(|sequence| Letter { from: client, to: NodeId::SERVER, sequence });
         self.schedule.queue.extend(letters);
         *sent = (*sent).max(done.sent);
         self.schedule.wakes[client.index()] = done.wake;

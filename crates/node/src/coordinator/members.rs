@@ -65,7 +65,13 @@ impl Members {
     }
 
     /// A client is here; an older connection of the same client is dropped.
-    pub(super) fn connect(&mut self, client: NodeId, session: Session, frames: mpsc::Sender<Frame>, received: u64) {
+    pub(super) fn connect(
+        &mut self,
+        client: NodeId,
+        session: Session,
+        frames: mpsc::Sender<Frame>,
+        received: u64,
+    ) {
         self.drop_client(client);
         self.sessions.insert(session, client);
         let outbox = Outbox::new(frames, received);
@@ -88,7 +94,14 @@ impl Members {
     }
 
     /// Why this client cannot be let in, and what to do about it.
-    pub(super) fn refuse(&self, hello: &Hello, federation: &str, clients: usize, parameters: u64, link: &Link) -> Option<String> {
+    pub(super) fn refuse(
+        &self,
+        hello: &Hello,
+        federation: &str,
+        clients: usize,
+        parameters: u64,
+        link: &Link,
+    ) -> Option<String> {
         let client = NodeId(hello.client);
         if hello.version != wire::VERSION {
             return Some(format!(
@@ -104,7 +117,10 @@ impl Members {
             ));
         }
         if hello.client as usize >= clients {
-            return Some(format!("there is no {client}: this federation has clients 0 to {}", clients.saturating_sub(1)));
+            return Some(format!(
+                "there is no {client}: this federation has clients 0 to {}",
+                clients.saturating_sub(1)
+            ));
         }
         if hello.parameters != 0 && hello.parameters != parameters {
             return Some(
@@ -123,8 +139,11 @@ impl Members {
             ));
         }
         if hello.sent < link.received() || hello.received > link.sent() {
-            let (older, newer) =
-                if hello.sent < link.received() { ("client", "coordinator") } else { ("coordinator", "client") };
+            let (older, newer) = if hello.sent < link.received() {
+                ("client", "coordinator")
+            } else {
+                ("coordinator", "client")
+            };
             return Some(format!(
                 "the {older}'s store is older than what the {newer} has already received from it (an old copy was put back?): \
                  restore the {older}'s newest store; without it, give {client}'s app a new client number and an empty store"

@@ -144,7 +144,9 @@ impl Coordinator {
         let _ = self.commands.blocking_send(Command::Stop);
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(result)) => result,
-            Some(Err(_)) => Err(NodeError::Stopped("the coordinator's thread panicked; its store is intact".into())),
+            Some(Err(_)) => {
+                Err(NodeError::Stopped("the coordinator's thread panicked; its store is intact".into()))
+            }
             None => Ok(()),
         }
     }

@@ -29,7 +29,14 @@ pub const FEDERATION: &str = "soak";
 impl Farm {
     /// Writes the files of a federation: `serve` has the coordinator's keys but
     /// federation, address and store; `client` what each client's file adds.
-    pub fn new(exe: &Path, folder: &Path, clients: usize, mut serve: Table, client: &Table, seed: u64) -> Result<Farm, String> {
+    pub fn new(
+        exe: &Path,
+        folder: &Path,
+        clients: usize,
+        mut serve: Table,
+        client: &Table,
+        seed: u64,
+    ) -> Result<Farm, String> {
         let failed = |e: std::io::Error| e.to_string();
         std::fs::create_dir_all(folder).map_err(failed)?;
         let port = free_port()?;
@@ -132,7 +139,10 @@ impl Farm {
                     break;
                 }
                 if Instant::now() > deadline {
-                    return Err(format!("client {i} does not settle: {status}; {}", self.process(i + 1).complaints()));
+                    return Err(format!(
+                        "client {i} does not settle: {status}; {}",
+                        self.process(i + 1).complaints()
+                    ));
                 }
                 std::thread::sleep(Duration::from_millis(10));
             }

@@ -155,9 +155,13 @@ impl FreeRound {
             let count = merged.gram.packed()[at * (at + 1) / 2 + at];
             let bits = sum as u64;
             if bits as f64 != sum || f64::from(bits.count_ones()) != count {
-                return Err(format!("client {client}: {count} rewards give {sum}: one was merged twice or in part"));
+                return Err(format!(
+                    "client {client}: {count} rewards give {sum}: one was merged twice or in part"
+                ));
             }
-            found.extend((0..POWERS).filter(|power| bits >> power & 1 == 1).map(|power| coordinate * POWERS + power));
+            found.extend(
+                (0..POWERS).filter(|power| bits >> power & 1 == 1).map(|power| coordinate * POWERS + power),
+            );
         }
         Ok(found)
     }

@@ -57,7 +57,9 @@ pub struct SoakReport {
 fn scenarios() -> Vec<Scenario> {
     let read = |value| serde_json::from_value(value).expect("a scenario that can be read");
     vec![
-        read(json!({ "horizon": 600, "environment": { "kind": "linear", "clients": 4, "dim": 4, "arms": 5 } })),
+        read(
+            json!({ "horizon": 600, "environment": { "kind": "linear", "clients": 4, "dim": 4, "arms": 5 } }),
+        ),
         read(json!({ "horizon": 200, "environment":
             { "kind": "arms", "clients": 4, "arms": 5, "arrivals": "all", "rewards": "bernoulli" } })),
         read(json!({ "horizon": 600, "environment":
@@ -86,7 +88,7 @@ pub fn soak(soak: &Soak, progress: &mut dyn FnMut(&str)) -> Result<SoakReport, S
     {
         let place = folder.path().join(seed.to_string());
         let left = soak.kills - report.lockstep_kills - report.free_kills;
-        let what = if seed % 2 == 0 {
+        let what = if seed.is_multiple_of(2) {
             let name = NAMES[(seed / 2) as usize % NAMES.len()];
             let params = talkative(name);
             let fits = scenarios().into_iter().find(|scenario| run::check(name, &params, scenario).is_ok());

@@ -48,9 +48,13 @@ impl Process {
     /// The next line on stdout, as JSON; `None` when it has ended without one.
     pub fn line(&mut self, patience: Duration) -> Result<Option<Value>, String> {
         match self.lines.recv_timeout(patience) {
-            Ok(line) => serde_json::from_str(&line).map(Some).map_err(|e| format!("{}: {line:?}: {e}", self.what)),
+            Ok(line) => {
+                serde_json::from_str(&line).map(Some).map_err(|e| format!("{}: {line:?}: {e}", self.what))
+            }
             Err(RecvTimeoutError::Disconnected) => Ok(None),
-            Err(RecvTimeoutError::Timeout) => Err(format!("{}: nothing on stdout; {}", self.what, self.complaints())),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(format!("{}: nothing on stdout; {}", self.what, self.complaints()))
+            }
         }
     }
 

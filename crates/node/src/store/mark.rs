@@ -18,7 +18,8 @@ pub(super) struct Mark(File);
 
 impl Mark {
     pub(super) fn open(store: &Path) -> io::Result<Mark> {
-        let options = File::options().read(true).write(true).create(true).truncate(false).open(path(store))?;
+        let options =
+            File::options().read(true).write(true).create(true).truncate(false).open(path(store))?;
         Ok(Mark(options))
     }
 

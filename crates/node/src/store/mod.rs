@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, TableError};
 
-pub use backend::Sync;
 use backend::Backend;
-use mark::Mark;
+pub use backend::Sync;
 pub use batch::Batch;
 pub use error::StoreError;
+use mark::Mark;
 
 /// Version of the file's layout and of the log in it.
 pub const FORMAT: u32 = 1;
@@ -102,7 +102,16 @@ impl Store {
         // Only now is it ours; what an interrupted start left behind is of no use.
         held.set_len(0).map_err(|e| unreachable(path, e))?;
         let database = builder().create_with_backend(backend).map_err(|e| refused(path, e))?;
-        let mut store = Store { database, path: path.into(), mark: None, commits: 0, next: 0, entries: 0, bytes: 0, snapshot: 0 };
+        let mut store = Store {
+            database,
+            path: path.into(),
+            mark: None,
+            commits: 0,
+            next: 0,
+            entries: 0,
+            bytes: 0,
+            snapshot: 0,
+        };
         let mut batch = Batch::default();
         batch.set("format", FORMAT.to_le_bytes().to_vec());
         batch.set("owner", owner.as_bytes().to_vec());
@@ -124,7 +133,16 @@ impl Store {
         let mut database = builder().create_with_backend(backend).map_err(|e| refused(path, e))?;
         // Every page against its checksum; what cannot be mended without loss shows in the mark.
         database.check_integrity().map_err(|e| refused(path, e))?;
-        Ok(Store { database, path: path.into(), mark: None, commits: 0, next: 0, entries: 0, bytes: 0, snapshot: 0 })
+        Ok(Store {
+            database,
+            path: path.into(),
+            mark: None,
+            commits: 0,
+            next: 0,
+            entries: 0,
+            bytes: 0,
+            snapshot: 0,
+        })
     }
 
     fn recover(&self, owner: &str) -> Result<Recovered, StoreError> {
@@ -132,7 +150,9 @@ impl Store {
         let format = number::<4>(&format).map(u32::from_le_bytes);
         match format {
             Some(FORMAT) => {}
-            Some(found) if found > FORMAT => return Err(StoreError::Newer { path: self.path.clone(), found }),
+            Some(found) if found > FORMAT => {
+                return Err(StoreError::Newer { path: self.path.clone(), found });
+            }
             _ => return Err(damaged(&self.path, "its format number is none")),
         }
         let found = self.get("owner")?.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -141,7 +161,8 @@ impl Store {
             return Err(StoreError::Foreign { path: self.path.clone(), found, expected: owner.into() });
         }
         let snapshot = self.get("snapshot")?;
-        let first = self.get("snapshot position")?.map_or(Some(0), |bytes| number(&bytes).map(u64::from_le_bytes));
+        let first =
+            self.get("snapshot position")?.map_or(Some(0), |bytes| number(&bytes).map(u64::from_le_bytes));
         let first = first.ok_or_else(|| damaged(&self.path, "its snapshot has no position"))?;
         Ok(Recovered { snapshot, log: self.log(first)? })
     }
@@ -162,7 +183,12 @@ impl Store {
                     let entry = record::open(&position.to_le_bytes(), value.value());
                     match entry {
                         Some(entry) if position == expected => entries.push(entry.to_vec()),
-                        _ => return Err(damaged(&self.path, &format!("log entry {expected} is missing or altered"))),
+                        _ => {
+                            return Err(damaged(
+                                &self.path,
+                                &format!("log entry {expected} is missing or altered"),
+                            ));
+                        }
                     }
                 }
             }
@@ -314,7 +340,9 @@ fn damaged(path: &Path, what: &str) -> StoreError {
 fn refused(path: &Path, error: impl Into<redb::Error>) -> StoreError {
     match error.into() {
         redb::Error::DatabaseAlreadyOpen => StoreError::Busy { path: path.into() },
-        redb::Error::Io(e) if matches!(e.kind(), std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData) => {
+        redb::Error::Io(e)
+            if matches!(e.kind(), std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData) =>
+        {
             damaged(path, &e.to_string())
         }
         redb::Error::Io(e) => unreachable(path, e),
@@ -325,7 +353,9 @@ fn refused(path: &Path, error: impl Into<redb::Error>) -> StoreError {
 /// The database could not be written.
 fn failed_write(path: &Path, error: redb::Error) -> StoreError {
     match error {
-        redb::Error::Io(e) if e.kind() == std::io::ErrorKind::StorageFull => StoreError::Full { path: path.into() },
+        redb::Error::Io(e) if e.kind() == std::io::ErrorKind::StorageFull => {
+            StoreError::Full { path: path.into() }
+        }
         other => StoreError::Write { path: path.into(), what: other.to_string() },
     }
 }

@@ -25,8 +25,9 @@ pub async fn dial(coordinator: &str, frames: mpsc::Receiver<Frame>) -> Result<St
         .keep_alive_timeout(Duration::from_secs(10))
         .keep_alive_while_idle(true);
     let channel = endpoint.connect().await.map_err(|e| reason(&e))?;
-    let mut client =
-        FederationClient::new(channel).max_decoding_message_size(MAX_FRAME).max_encoding_message_size(MAX_FRAME);
+    let mut client = FederationClient::new(channel)
+        .max_decoding_message_size(MAX_FRAME)
+        .max_encoding_message_size(MAX_FRAME);
     let answer = client.link(ReceiverStream::new(frames)).await.map_err(|e| e.message().to_string())?;
     Ok(Stream(answer.into_inner()))
 }
