@@ -52,9 +52,9 @@ impl Kernel for Learn<'_> {
             let y = Apply::block(simd, dim, w, padded, block);
             simd.store(y, &mut rows[block][0]);
         }
-        let (mut s, mut t) = (simd.splat(0.0), simd.splat(0.0));
+        let (mut s, mut explained) = (simd.splat(0.0), simd.splat(0.0));
         for (row, z) in rows.iter_mut().zip(z) {
-            (s, t) = coefficients(simd, row, z, reward, s, t);
+            (s, explained) = coefficients(simd, row, z, reward, s, explained);
         }
         let mut rest = w;
         for block in 0..length {

@@ -75,7 +75,8 @@ pub(crate) trait Simd: Lanes<Chunk = Chunk> {
 }
 
 /// An operation written once for all levels. `run` must be `#[inline(always)]`, as must all it calls:
-/// only code inlined into the level's entry point is compiled with the level's instructions.
+/// only code inlined into the level's entry point is compiled with the level's instructions. Closures
+/// (and `from_fn`, `map`) are therefore out of the question wherever vectors are at hand.
 pub(crate) trait Kernel {
     type Output;
     fn run<S: Simd>(self, simd: S) -> Self::Output;
