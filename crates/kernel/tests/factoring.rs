@@ -141,3 +141,25 @@ fn the_semidefinite_root_of_a_definite_matrix_is_cholesky() {
     let root = semidefinite_cholesky(&[4.0, 2.0, 5.0, -2.0, 1.0, 11.0], 3);
     assert_eq!(root, [2.0, 1.0, 2.0, -1.0, 1.0, 3.0]);
 }
+
+/// A million copies of one context: all but one pivot are the ridge, far below the rounding of the rest.
+#[test]
+fn a_ridge_lost_in_rounding_is_still_a_ridge() {
+    let (dim, ridge, copies) = (7, 1e-12, 1e6);
+    let x: Vec<f64> = (0..dim).map(|i| 0.1 + 0.13 * i as f64).collect();
+    let mut gram = Vec::new();
+    for i in 0..dim {
+        gram.extend((0..=i).map(|j| copies * (x[i] * x[j])));
+    }
+    let moment: Vec<f64> = x.iter().map(|x| copies * x).collect();
+    let factor = Factor::of(&gram, &moment, ridge).unwrap();
+    let square: f64 = x.iter().map(|x| x * x).sum();
+    let exact = (dim - 1) as f64 * ridge.ln() + (copies * square).ln();
+    // Each of the other pivots may be off by what rounding does to a diagonal entry.
+    let rounding = dim as f64 * EPS * copies;
+    let slack = (dim - 1) as f64 * (1.0 + rounding / ridge).ln();
+    assert!((factor.log_det() - exact).abs() <= slack, "{} {exact}", factor.log_det());
+    assert!(factor.log_det() >= (dim - 1) as f64 * ridge.ln());
+    let (mean, width2) = factor.mean_and_width2(&x);
+    assert!((mean - 1.0).abs() < 1e-3 && width2 >= 0.0, "{mean} {width2}");
+}

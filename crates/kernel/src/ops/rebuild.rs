@@ -37,6 +37,9 @@ impl Kernel for Eliminate<'_> {
         let stride = 3 * length;
         let (pivots, rows) = scratch.split_at_mut(length);
         load(dim, gram, ridge, rows);
+        // No pivot of V + ridge I is below the ridge. One that differs from it by no more than rounding
+        // can do has no data of its own, and what little is left in its row is rounding too.
+        let rounding = (dim as f64 * f64::EPSILON * largest_diagonal(dim, gram)).min(f64::MAX);
         let mut product = LogProduct::ONE;
         for i in 0..dim {
             let (done, rest) = rows.split_at_mut(i * stride);
@@ -49,7 +52,15 @@ impl Kernel for Eliminate<'_> {
                 with_rows!(count, C => { reduce::<S, C>(simd, i, done, row, first) });
                 first += count;
             }
-            let pivot = flat(row)[i];
+            let mut pivot = flat(row)[i];
+            if (pivot - ridge).abs() <= rounding {
+                pivot = ridge;
+                let upper = flat_mut(&mut row[..length]);
+                upper[i] = ridge;
+                for entry in upper[i + 1..].iter_mut().filter(|entry| entry.abs() <= rounding) {
+                    *entry = 0.0;
+                }
+            }
             if !(pivot > 0.0 && pivot.is_finite()) {
                 return Err(NotPositiveDefinite { pivot: i, value: pivot });
             }
@@ -76,6 +87,10 @@ impl Kernel for Eliminate<'_> {
         }
         Ok(product.ln())
     }
+}
+
+fn largest_diagonal(dim: usize, gram: &[f64]) -> f64 {
+    (0..dim).map(|i| gram[i * (i + 3) / 2]).fold(0.0, f64::max)
 }
 
 /// Subtracts from `C` chunks of row `i` the multiples of all rows above.
