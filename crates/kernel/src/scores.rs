@@ -1,5 +1,7 @@
 //! The outcome of scoring, and the usual way to pick from it.
 
+use std::cell::RefCell;
+
 use crate::Level;
 use crate::ops::select::Optimistic;
 use crate::simd::dispatch;
@@ -13,7 +15,20 @@ pub struct Scores {
     pub width2: Vec<f64>,
 }
 
+thread_local! {
+    static SCRATCH: RefCell<Scores> = const { RefCell::new(Scores { mean: Vec::new(), width2: Vec::new() }) };
+}
+
 impl Scores {
+    /// Lends buffers that belong to no state, of any content: whoever scores at every step need not
+    /// allocate at every step.
+    pub fn lend<T>(body: impl FnOnce(&mut Scores) -> T) -> T {
+        SCRATCH.with(|scratch| match scratch.try_borrow_mut() {
+            Ok(mut scores) => body(&mut scores),
+            Err(_) => body(&mut Scores::default()),
+        })
+    }
+
     /// The first arm with the largest `mean + alpha sqrt(width2)`; `None` if there is none above minus
     /// infinity (NaN never is).
     pub fn optimistic(&self, alpha: f64) -> Option<usize> {

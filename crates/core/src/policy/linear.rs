@@ -66,15 +66,11 @@ impl LinearPolicy {
             PolicyKind::Uniform => super::uniform(arms.len(), rng),
             PolicyKind::LinUcb => {
                 let radius = self.confidence.radius(factor.log_det(), model.count);
-                let mut scores = Scores::default();
-                factor.score(arms, &mut scores);
-                pick(
-                    scores
-                        .mean
-                        .iter()
-                        .zip(&scores.width2)
-                        .map(|(mean, width2)| mean + radius * width2.sqrt()),
-                )
+                Scores::lend(|scores| {
+                    factor.score(arms, scores);
+                    let widths = scores.width2.iter().map(|width2| radius * width2.sqrt());
+                    pick(scores.mean.iter().zip(widths).map(|(mean, width)| mean + width))
+                })
             }
             PolicyKind::LinTs => {
                 // theta = W'(z + scale g), so x.theta = (W x).(z + scale g)
@@ -111,9 +107,10 @@ impl LinearPolicy {
 }
 
 fn toward(factor: &Factor, arms: &Tiles, direction: &[f64]) -> ArmIndex {
-    let mut scores = Scores::default();
-    factor.score_toward(arms, direction, &mut scores);
-    pick(scores.mean.iter().copied())
+    Scores::lend(|scores| {
+        factor.score_toward(arms, direction, scores);
+        pick(scores.mean.iter().copied())
+    })
 }
 
 #[cfg(test)]
