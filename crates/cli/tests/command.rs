@@ -24,7 +24,7 @@ kind = "linucb-shared"
 
 /// Long enough to be interrupted: sixty runs of a fraction of a second.
 const LONG: &str = r#"
-horizon = 40000
+horizon = 20000
 seeds = 60
 [environment]
 kind = "linear"

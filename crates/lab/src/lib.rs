@@ -7,8 +7,9 @@ mod error;
 pub mod experiment;
 pub mod figure;
 mod files;
+mod load;
 pub mod results;
 pub mod run;
 
 pub use error::LabError;
-pub use files::read as read_text;
+pub use load::{from_text, load};

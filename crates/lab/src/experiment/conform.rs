@@ -148,7 +148,7 @@ fn unknown_word(words: &[(String, String)], text: &str, item: &Item) -> Complain
 
 fn wrong_type(shape: &Shape, item: &Item) -> Complaint {
     let help = format!("must be {}", shape.describe());
-    Complaint::new(&item.span, format!("{} where none is taken", item.kind()), help)
+    Complaint::new(&item.span, format!("this is {}", item.kind()), help)
 }
 
 #[cfg(test)]
@@ -200,7 +200,7 @@ mod tests {
             ("unknown value \"papers\"", "did you mean \"paper\"?")
         );
         let (problem, help) = one("ridge = \"big\"");
-        assert_eq!(problem, "a string where none is taken");
+        assert_eq!(problem, "this is a string");
         assert_eq!(help, "must be a number of at least 0");
         let (problem, help) = one("failure_prob = 1.5");
         assert_eq!(

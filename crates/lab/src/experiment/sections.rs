@@ -139,7 +139,10 @@ pub fn read(source: &Source) -> Result<Sections, Vec<Complaint>> {
 /// A key above the first section that cannot be swept.
 fn plain<'a>(top: &Record, root: &'a Table, key: &str, complaints: &mut Vec<Complaint>) -> Option<&'a Item> {
     let item = &root.get(key)?.item;
-    let problems = conform::check(&top.field(key)?.shape, item);
+    let mut problems = conform::check(&top.field(key)?.shape, item);
+    for problem in &mut problems {
+        problem.problem = format!("{key}: {}", problem.problem);
+    }
     let fits = problems.is_empty();
     complaints.extend(problems);
     fits.then_some(item)
@@ -187,7 +190,7 @@ fn environment(root: &Table, first: &Span, complaints: &mut Vec<Complaint>) -> (
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
     let nothing = |span: Span| (String::new(), Sweep::default(), span);
     let Some(entry) = root.get("environment") else {
-        let help = format!("add [environment] with kind = {}", words(&names));
+        let help = "add [environment] with a kind; `cahoots environments` lists them";
         complaints.push(Complaint::new(first, "there is no [environment]", help));
         return nothing(first.clone());
     };
@@ -277,8 +280,9 @@ fn kind(
     what: &str,
     complaints: &mut Vec<Complaint>,
 ) -> Option<(String, Span)> {
+    let listed = format!("`cahoots {what}s` lists them");
     let Some(entry) = table.get("kind") else {
-        let help = format!("add kind = {}", words(known));
+        let help = format!("add kind = \"...\"; {listed}");
         complaints.push(Complaint::new(span, format!("this {what} has no `kind`"), help));
         return None;
     };
@@ -286,20 +290,16 @@ fn kind(
     match &entry.item.value {
         Value::Text(text) if known.contains(&text.as_str()) => Some((text.clone(), at.clone())),
         Value::Text(text) => {
-            let help = suggest::remedy(text, known.iter().copied());
+            let help = suggest::nearest(text, known).map_or(listed, |near| format!("did you mean {near:?}?"));
             complaints.push(Complaint::new(at, format!("there is no {what} {text:?}"), help));
             None
         }
         _ => {
-            let problem = format!("{} where none is taken", entry.item.kind());
-            complaints.push(Complaint::new(at, problem, format!("must be {}", words(known))));
+            let help = format!("must be the name of one; {listed}");
+            complaints.push(Complaint::new(at, format!("kind: this is {}", entry.item.kind()), help));
             None
         }
     }
-}
-
-fn words(known: &[&str]) -> String {
-    super::shape::join_or(&known.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>())
 }
 
 /// A key of the top of the file that landed in a section gets a better remedy.

@@ -121,34 +121,38 @@ impl Sweep {
         if problems.is_empty() {
             return;
         }
-        match &item.value {
+        let problems = match &item.value {
             Value::List(items) if is_sweep(shape, items) => {
-                if items.is_empty() {
-                    complaints.push(Complaint::new(
-                        &item.span,
-                        "an empty list",
-                        "a sweep needs at least one value",
-                    ));
-                }
-                complaints.extend(items.iter().flat_map(|one| conform::check(shape, one)));
                 let steps = items.iter().map(|one| (one.plain(), one.span.clone())).collect();
                 self.axes.push(Axis { path: path.to_vec(), steps });
+                if items.is_empty() {
+                    vec![Complaint::new(&item.span, "an empty list", "a sweep needs at least one value")]
+                } else {
+                    items.iter().flat_map(|one| conform::check(shape, one)).collect()
+                }
             }
             Value::Table(table) => match (spacing(table), conform::likeliest_record(shape, table)) {
                 (Some(spacing), _) => match spaced(spacing, shape, table, &item.span) {
-                    Ok(steps) => self.axes.push(Axis { path: path.to_vec(), steps }),
-                    Err(complaint) => complaints.push(complaint),
+                    Ok(steps) => {
+                        self.axes.push(Axis { path: path.to_vec(), steps });
+                        Vec::new()
+                    }
+                    Err(complaint) => vec![complaint],
                 },
                 (None, Some(record)) => {
                     self.fields(record, table, path, complaints);
-                    complaints.extend(conform::missing(record, table, item));
+                    conform::missing(record, table, item)
                 }
-                (None, None) => {
-                    complaints.extend(problems.into_iter().map(|problem| misspelt(problem, table)))
-                }
+                (None, None) => problems.into_iter().map(|problem| misspelt(problem, table)).collect(),
             },
-            _ => complaints.extend(problems),
-        }
+            _ => problems,
+        };
+        // The place shows the line, the path says which key it is about.
+        let of_key = |complaint: Complaint| Complaint {
+            problem: format!("{}: {}", path.join("."), complaint.problem),
+            ..complaint
+        };
+        complaints.extend(problems.into_iter().map(of_key));
     }
 }
 
@@ -163,10 +167,9 @@ fn places(table: &Table, prefix: &str, spans: &mut BTreeMap<String, Span>) {
     }
 }
 
-/// A list sweeps where no list is taken, or where it holds nothing but lists.
+/// A list sweeps where no list is taken, or where each of its values could stand alone.
 fn is_sweep(shape: &Shape, items: &[Item]) -> bool {
-    !shape.takes_lists()
-        || (!items.is_empty() && items.iter().all(|item| matches!(item.value, Value::List(_))))
+    !shape.takes_lists() || (!items.is_empty() && items.iter().all(|item| conform::fits(shape, item)))
 }
 
 fn put(table: &mut toml::Table, path: &[String], value: toml::Value) {
@@ -329,6 +332,7 @@ mod tests {
         assert_eq!(cells("sizes = [[3, 4], [5]]"), ["sizes=[3, 4]", "sizes=[5]"]);
         assert_eq!(cells("upload_ratio = { per_client = [2, 3] }"), [""]);
         assert_eq!(read("sizes = [3, \"x\"]").1[0].help, "must be a whole number");
+        assert_eq!(read("sizes = [[3], [\"x\"]]").1[0].problem, "sizes: this is a list");
     }
 
     #[test]
@@ -344,7 +348,7 @@ mod tests {
             ("ridge = { logspace = [1, 2] }", "this is no range", "write { logspace"),
             ("ridge = { linspace = [1, 2, 0.5] }", "the count must be a whole number of at least 1", "write"),
             ("ridge = { linspace = [-1, 2, 3] }", "-1 is out of range", "must be"),
-            ("ridge = { logspce = [1, 2, 3] }", "a table where none is taken", "did you mean { logspace"),
+            ("ridge = { logspce = [1, 2, 3] }", "this is a table", "did you mean { logspace"),
             (
                 "fidelity = { logspace = [1, 2, 3] }",
                 "`logspace` where no number is taken",
@@ -354,7 +358,8 @@ mod tests {
         ] {
             let complaints = read(text).1;
             assert_eq!(complaints.len(), 1, "{text}: {complaints:?}");
-            assert_eq!(complaints[0].problem, problem, "{text}");
+            let key = text.split(' ').next().unwrap_or_default();
+            assert_eq!(complaints[0].problem, format!("{key}: {problem}"), "{text}");
             assert!(complaints[0].help.starts_with(help), "{text}: {}", complaints[0].help);
         }
         let grid = "ridge = { linspace = [1, 2, 200] }\nratio = { linspace = [1, 2, 200] }";

@@ -121,9 +121,12 @@ fn against_communication(manifest: &Manifest, drawn: &[&Drawn]) -> Figure {
             )
         })
         .collect();
-    series.extend(silent.iter().take(MOST_LINES).map(|entry| {
-        Series::horizontal(format!("{} (no messages)", entry.about.short_label), entry.regret.mean)
-    }));
+    let reference = |entry: &&&Drawn| Series::horizontal(entry.about.short_label.clone(), entry.regret.mean);
+    series.extend(silent.iter().take(MOST_LINES).map(reference));
+    let mut note = seeds(manifest, "bars");
+    if !silent.is_empty() {
+        note += "; lines across: entries that send nothing";
+    }
     let axis = |label: &str, values: Vec<f64>| {
         let (low, high) =
             values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(*v), high.max(*v)));
@@ -134,7 +137,7 @@ fn against_communication(manifest: &Manifest, drawn: &[&Drawn]) -> Figure {
         x: axis("Messages with statistics", talking.iter().map(|entry| entry.transfers.mean).collect()),
         y: axis("Regret at the horizon", drawn.iter().map(|entry| entry.regret.mean).collect()),
         series,
-        note: Some(seeds(manifest, "bars")),
+        note: Some(note),
     }
 }
 

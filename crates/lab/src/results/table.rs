@@ -21,7 +21,7 @@ pub fn table(summaries: &[Summary]) -> String {
             row.push(if first { "-".into() } else { difference() });
         }
         row.push(number(summary.reward_mean));
-        row.push(grouped(summary.transfers_mean));
+        row.push(grouped(summary.transfers_mean, 0));
         row.push(bytes(summary.bytes_mean));
         row.push(duration(summary.ns_per_step));
         rows.push(row);
@@ -42,34 +42,38 @@ fn aligned(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
+/// A mean and half its interval, with two digits of the latter.
 fn plus_minus(mean: f64, half: Option<f64>, signed: bool) -> String {
     let sign = if signed && mean > 0.0 { "+" } else { "" };
     match half {
-        Some(half) => format!("{sign}{} ± {}", number(mean), number(half)),
+        Some(half) if half > 0.0 => {
+            let decimals = (1.0 - half.log10().floor()).clamp(0.0, 4.0) as usize;
+            format!("{sign}{} ± {}", grouped(mean, decimals), grouped(half, decimals))
+        }
+        Some(_) => format!("{sign}{} ± 0", number(mean)),
         None => format!("{sign}{}", number(mean)),
     }
 }
 
+/// About four digits.
 fn number(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1000.0 => grouped(value),
-        size if size >= 100.0 => format!("{value:.1}"),
-        size if size >= 1.0 || size == 0.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
+    let decimals = if value == 0.0 { 0.0 } else { (3.0 - value.abs().log10().floor()).clamp(0.0, 4.0) };
+    grouped(value, decimals as usize)
 }
 
-/// 1234567 as 1,234,567.
-fn grouped(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
+/// 1234567.4 as 1,234,567.
+fn grouped(value: f64, decimals: usize) -> String {
+    let digits = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
     let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
     }
-    if value < 0.0 && digits != "0" { format!("-{out}") } else { out }
+    out += fraction;
+    if value < 0.0 && out.contains(|c: char| ('1'..='9').contains(&c)) { format!("-{out}") } else { out }
 }
 
 fn bytes(value: f64) -> String {
@@ -96,15 +100,18 @@ mod tests {
 
     #[test]
     fn numbers_are_readable() {
-        assert_eq!(grouped(1234567.4), "1,234,567");
-        assert_eq!(grouped(-999.6), "-1,000");
-        assert_eq!(grouped(0.0), "0");
-        assert_eq!(number(0.01234), "0.012");
+        assert_eq!(grouped(1234567.4, 0), "1,234,567");
+        assert_eq!(grouped(-999.96, 1), "-1,000.0");
+        assert_eq!(grouped(-0.001, 1), "0.0");
+        assert_eq!(number(0.0), "0");
+        assert_eq!(number(0.01234), "0.0123");
         assert_eq!(number(581.27), "581.3");
         assert_eq!(bytes(2_812_345.0), "2.8 MB");
         assert_eq!(bytes(512.0), "512 B");
         assert_eq!(duration(627.3), "627 ns");
-        assert_eq!(plus_minus(-12.5, Some(3.0), true), "-12.50 ± 3.00");
+        assert_eq!(plus_minus(-12.5, Some(3.0), true), "-12.5 ± 3.0");
+        assert_eq!(plus_minus(7.712, Some(0.555), false), "7.71 ± 0.56");
+        assert_eq!(plus_minus(7712.4, Some(127.3), false), "7,712 ± 127");
         assert_eq!(plus_minus(12.5, None, true), "+12.50");
     }
 

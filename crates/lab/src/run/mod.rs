@@ -54,12 +54,16 @@ pub fn run(experiment: &Experiment, out: &Path, options: &Options<'_>) -> Result
     if before > 0 && !options.quiet {
         eprintln!("{before} of {total} runs are there already");
     }
-    let done = pool::run(experiment, &folder, &queue, options.jobs, options.stop, options.quiet)?;
+    let (done, failure) = pool::run(experiment, &folder, &queue, options.jobs, options.stop, options.quiet);
+    let kept = format!("{} of {total} runs are kept in {}", before + done, out.display());
+    if let Some(error) = failure {
+        return Err(LabError::Failed(format!(
+            "{error}\n{kept}; once that is mended, --resume does the rest"
+        )));
+    }
     if done < queue.len() {
-        let kept = before + done;
         return Err(LabError::Stopped(format!(
-            "stopped: {kept} of {total} runs are kept in {}; the same command with --resume does the rest",
-            out.display()
+            "stopped: {kept}; the same command with --resume does the rest"
         )));
     }
     let summaries = results::write(experiment, &folder, &keys)?;

@@ -41,7 +41,7 @@ struct Shared<'a> {
     finished: Condvar,
 }
 
-/// Runs all jobs; each is kept as soon as it is done. Says how many were finished.
+/// Runs all jobs; each is kept as soon as it is done. Says how many were finished, and what failed first.
 pub fn run(
     experiment: &Experiment,
     folder: &Folder,
@@ -49,7 +49,7 @@ pub fn run(
     threads: usize,
     stop: &AtomicBool,
     quiet: bool,
-) -> Result<usize, LabError> {
+) -> (usize, Option<LabError>) {
     let threads = threads.clamp(1, queue.len().max(1));
     let shared = Shared {
         experiment,
@@ -66,13 +66,13 @@ pub fn run(
     let steps =
         queue.iter().map(|job| experiment.entries[job.entry].stage.steps).fold(0, u64::saturating_add);
     let mut progress = Progress::new(steps, queue.len(), quiet);
-    std::thread::scope(|scope| -> Result<(), LabError> {
+    std::thread::scope(|scope| {
         for number in 0..threads {
             let named = std::thread::Builder::new().name(format!("run-{number}"));
             let worker = || shared.work();
             if let Err(error) = named.spawn_scoped(scope, worker) {
-                shared.failed.store(true, Ordering::Relaxed);
-                return Err(LabError::Failed(format!("cannot start a thread: {error}")));
+                shared.fail(LabError::Failed(format!("cannot start a thread: {error}")));
+                shared.leave();
             }
         }
         let mut running = shared.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -81,13 +81,10 @@ pub fn run(
             running = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
             progress.show(&shared.counters);
         }
-        Ok(())
-    })?;
+    });
     progress.finish();
-    match shared.failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-        Some(error) => Err(error),
-        None => Ok(shared.counters.runs.into_inner()),
-    }
+    let failure = shared.failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    (shared.counters.runs.into_inner(), failure)
 }
 
 impl Shared<'_> {
@@ -96,11 +93,18 @@ impl Shared<'_> {
             && let Some(job) = self.queue.get(self.next.fetch_add(1, Ordering::Relaxed))
         {
             if let Err(error) = self.one(job) {
-                self.failed.store(true, Ordering::Relaxed);
-                let mut failure = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                failure.get_or_insert(error);
+                self.fail(error);
             }
         }
+        self.leave();
+    }
+
+    fn fail(&self, error: LabError) {
+        self.failed.store(true, Ordering::Relaxed);
+        self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(error);
+    }
+
+    fn leave(&self) {
         *self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) -= 1;
         self.finished.notify_all();
     }

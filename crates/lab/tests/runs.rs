@@ -1,0 +1,259 @@
+//! Runs: the same results whatever the threads, kills and resumptions.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use cahoots_lab::experiment::{Experiment, Source};
+use cahoots_lab::results::{read_curves, redraw};
+use cahoots_lab::run::{Options, Outcome, Start, run};
+use cahoots_lab::{LabError, from_text, load};
+use serde_json::Value as Json;
+
+static GO_ON: AtomicBool = AtomicBool::new(false);
+
+const FILE: &str = r#"
+name = "small"
+horizon = 120
+seeds = 3
+[environment]
+kind = "linear"
+clients = 5
+dim = 3
+arms = [3, 4]
+[[algorithm]]
+kind = "async-linucb"
+ratio = [1.5, inf]
+[[algorithm]]
+kind = "linucb-alone"
+"#;
+
+fn experiment(text: &str) -> Experiment {
+    from_text(Source { name: "small.toml".into(), text: text.into() }, None).unwrap()
+}
+
+fn options(start: Start, jobs: usize) -> Options<'static> {
+    Options { jobs, start, quiet: true, command: vec!["cahoots".into()], stop: &GO_ON }
+}
+
+fn go(text: &str, out: &Path, start: Start, jobs: usize) -> Result<Outcome, LabError> {
+    run(&experiment(text), out, &options(start, jobs))
+}
+
+/// Everything in a folder that must not depend on how it came about.
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for name in ["curves.parquet", "manifest.json", "regret.svg", "regret.png", "regret-vs-communication.svg"]
+    {
+        files.insert(name.to_string(), fs::read(folder.join(name)).unwrap());
+    }
+    let mut summary: Json = serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap();
+    for entry in summary.as_array_mut().unwrap() {
+        let entry = entry.as_object_mut().unwrap();
+        for key in ["ns_per_step", "peak_rss_bytes"] {
+            assert!(entry.remove(key).unwrap().as_f64().unwrap() > 0.0, "{key}");
+        }
+    }
+    files.insert("summary.json".into(), summary.to_string().into_bytes());
+    files
+}
+
+fn seed_files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut files: Vec<_> =
+        fs::read_dir(folder.join("seeds")).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn any_number_of_threads_and_any_kill_give_the_same_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, many, cut) = (folder.path().join("one"), folder.path().join("many"), folder.path().join("cut"));
+    go(FILE, &one, Start::Fresh, 1).unwrap();
+    go(FILE, &many, Start::Fresh, 4).unwrap();
+    let whole = contents(&one);
+    assert!(whole == contents(&many), "threads changed a result");
+
+    // What a kill leaves: some runs, one of them cut short, a file being written, no summary.
+    go(FILE, &cut, Start::Fresh, 2).unwrap();
+    let seeds = seed_files(&cut);
+    assert_eq!(seeds.len(), 18);
+    for path in seeds.iter().step_by(3) {
+        fs::remove_file(path).unwrap();
+    }
+    fs::write(&seeds[1], &fs::read(&seeds[1]).unwrap()[..100]).unwrap();
+    fs::write(cut.join("seeds/.part-x"), "half").unwrap();
+    for name in ["summary.json", "summary.csv", "curves.parquet", "regret.svg", "regret.png"] {
+        fs::remove_file(cut.join(name)).unwrap();
+    }
+    go(FILE, &cut, Start::Resume, 3).unwrap();
+    assert!(whole == contents(&cut), "resuming changed a result");
+    assert!(!cut.join("seeds/.part-x").exists());
+
+    // Again, with everything there.
+    let untouched = fs::metadata(&seeds[2]).unwrap().modified().unwrap();
+    go(FILE, &cut, Start::Resume, 1).unwrap();
+    assert!(whole == contents(&cut));
+    assert_eq!(fs::metadata(&seeds[2]).unwrap().modified().unwrap(), untouched);
+}
+
+#[test]
+fn entries_are_in_the_order_of_the_file_and_paired() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome = go(FILE, &folder.path().join("x"), Start::Fresh, 2).unwrap();
+    let labels: Vec<&str> = outcome.summaries.iter().map(|summary| summary.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "async-linucb ratio=1.5 arms=3",
+            "async-linucb ratio=inf arms=3",
+            "linucb-alone arms=3",
+            "async-linucb ratio=1.5 arms=4",
+            "async-linucb ratio=inf arms=4",
+            "linucb-alone arms=4",
+        ]
+    );
+    // Never talking is being alone: same decisions, same regret, and the pairing shows it.
+    let [_, never, alone, ..] = outcome.summaries.as_slice() else { panic!() };
+    assert_eq!(never.regret_mean, alone.regret_mean);
+    assert_eq!(never.regret_vs_first_mean, alone.regret_vs_first_mean);
+    assert_eq!(outcome.summaries[0].regret_vs_first_mean, 0.0);
+    assert_eq!(never.params["ratio"], "inf");
+}
+
+#[test]
+fn curves_can_be_read_back_and_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("x");
+    let outcome = go(FILE, &out, Start::Fresh, 2).unwrap();
+    let curves = read_curves(&out).unwrap();
+    assert_eq!(curves.len(), 18);
+    for (number, summary) in outcome.summaries.iter().enumerate() {
+        let own: Vec<_> = curves.iter().filter(|curve| curve.entry == number).collect();
+        assert_eq!(own.iter().map(|curve| curve.seed).collect::<Vec<_>>(), [0, 1, 2]);
+        let last = own.iter().map(|curve| *curve.curve.regret.last().unwrap());
+        assert!((last.sum::<f64>() / 3.0 - summary.regret_mean).abs() < 1e-12);
+        assert_eq!(own[0].curve.tick.last(), Some(&120));
+    }
+    let before = contents(&out);
+    fs::remove_file(out.join("regret.svg")).unwrap();
+    redraw(&out).unwrap();
+    assert!(before == contents(&out), "drawn again from the curves, figures are the same");
+}
+
+#[test]
+fn a_folder_that_holds_something_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("x");
+    go(FILE, &out, Start::Fresh, 2).unwrap();
+    let before = contents(&out);
+    let other = FILE.replace("clients = 5", "clients = 6");
+    let refused = |text: &str, start| match go(text, &out, start, 2).unwrap_err() {
+        LabError::Input(message) => message.replace(&out.display().to_string(), "OUT"),
+        error => panic!("{error:?}"),
+    };
+    assert_eq!(
+        refused(FILE, Start::Fresh),
+        "OUT already holds the finished run of this experiment: \
+         add --resume to use what is there, or --force to start over"
+    );
+    assert_eq!(
+        refused(&other, Start::Fresh),
+        "OUT holds another run: stages[0].environment.clients is 5 there, 6 here\n\
+         choose another --out, or --force to replace it"
+    );
+    assert_eq!(
+        refused(&FILE.replace("seeds = 3", "seeds = 4"), Start::Resume),
+        "cannot resume OUT, it holds another run: seeds has 3 values there, 4 here\n\
+         choose another --out, or --force to replace it"
+    );
+    let ratio = FILE.replace("1.5", "2.5").replace("name = \"small\"", "name = \"small\" # a comment");
+    assert!(refused(&ratio, Start::Resume).contains("ratio=1.5"));
+    assert!(before == contents(&out));
+
+    // Comments and the order of work do not make another run; force replaces, and leaves strangers alone.
+    fs::write(out.join("notes.txt"), "mine").unwrap();
+    go(&FILE.replace("seeds = 3", "seeds = 3 # three"), &out, Start::Resume, 2).unwrap();
+    go(&other, &out, Start::Force, 2).unwrap();
+    assert_eq!(seed_files(&out).len(), 18);
+    assert_eq!(fs::read_to_string(out.join("notes.txt")).unwrap(), "mine");
+}
+
+#[test]
+fn a_folder_must_be_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "x").unwrap();
+    for out in [file.clone(), file.join("below")] {
+        assert!(matches!(go(FILE, &out, Start::Fresh, 1), Err(LabError::Input(_))), "{out:?}");
+    }
+    let strange = folder.path().join("strange");
+    fs::create_dir(&strange).unwrap();
+    fs::write(strange.join("notes.txt"), "mine").unwrap();
+    assert!(matches!(go(FILE, &strange, Start::Fresh, 1), Err(LabError::Input(_))));
+    assert!(matches!(go(FILE, &strange, Start::Resume, 1), Err(LabError::Input(_))));
+    assert_eq!(fs::read_dir(&strange).unwrap().count(), 1);
+}
+
+#[test]
+fn stopping_keeps_what_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("x");
+    let stop = AtomicBool::new(true);
+    let error =
+        run(&experiment(FILE), &out, &Options { stop: &stop, ..options(Start::Fresh, 2) }).unwrap_err();
+    assert!(
+        matches!(&error, LabError::Stopped(message) if message.contains("0 of 18 runs are kept")),
+        "{error:?}"
+    );
+    assert!(!out.join("summary.json").exists());
+    let error = go(FILE, &out, Start::Fresh, 1).unwrap_err().to_string();
+    assert!(error.contains("already holds part of the run"), "{error}");
+    go(FILE, &out, Start::Resume, 2).unwrap();
+}
+
+#[test]
+fn a_manifest_is_enough_to_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, again) = (folder.path().join("first"), folder.path().join("again"));
+    let text = FILE.replace("seeds = 3", "seeds = [7, 3]");
+    go(&text, &first, Start::Fresh, 2).unwrap();
+    let experiment = load(&first.join("manifest.json"), None).unwrap();
+    assert_eq!(experiment.seeds, [7, 3]);
+    run(&experiment, &again, &options(Start::Fresh, 1)).unwrap();
+    assert!(contents(&first) == contents(&again));
+}
+
+#[test]
+fn one_seed_has_no_spread() {
+    let folder = tempfile::tempdir().unwrap();
+    let outcome =
+        go(&FILE.replace("seeds = 3", "seeds = [42]"), &folder.path().join("x"), Start::Fresh, 1).unwrap();
+    assert_eq!((outcome.summaries[0].regret_sd, outcome.summaries[0].seeds), (None, 1));
+}
+
+#[test]
+fn faults_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let faulty =
+        FILE.to_string() + "[network]\ndelay = 2\nduplicate = 0.5\n[rewards]\nloss = 0.3\npatience = 5\n";
+    let outcome = go(&faulty, &folder.path().join("x"), Start::Fresh, 2).unwrap();
+    let first = &outcome.summaries[0];
+    assert!(first.duplicates_dropped_mean > 0.0 && first.abandoned_mean > 0.0 && first.refused_mean == 0.0);
+}
+
+#[test]
+fn every_file_of_the_project_can_be_read() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let in_folder = |folder: std::path::PathBuf| {
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let mut files = in_folder(root.join("examples"));
+    files.extend(in_folder(root.join("experiments")).into_iter().flat_map(in_folder));
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    assert!(files.len() >= 5);
+    for file in files {
+        load(&file, None).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
