@@ -4,9 +4,11 @@
 //! `params`, `client`, `server` and tests named after what the paper says. A new
 //! algorithm is one such folder and one line in [`registry`].
 
+pub mod arms;
 pub mod async_linucb;
 pub mod linear;
 pub mod linucb_alone;
+pub mod pf_ucb;
 pub mod registry;
 pub mod sync_linucb;
 pub mod ucb_alone;

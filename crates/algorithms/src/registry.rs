@@ -33,6 +33,8 @@ registry![
     crate::async_linucb::AsyncLinucb,
     crate::sync_linucb::SyncLinucb,
     crate::ucb_alone::UcbAlone,
+    crate::pf_ucb::PfUcb,
+    crate::pf_ucb::PfUcbEnhanced,
 ];
 
 /// What `cahoots algorithms` shows of one algorithm.
