@@ -195,6 +195,10 @@ mod tests {
             ),
             (json!({ "kind": "clustered", "sizes": [] }), "clusters: must be at least 1, not 0"),
             (
+                json!({ "kind": "clustered", "changes": [5, 5] }),
+                "changes: must be ticks from 1 on, each after the one before",
+            ),
+            (
                 json!({ "kind": "clustered", "clusters": 31 }),
                 "clusters: must be at most clients (30), not 31",
             ),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::contextual::{Contextual, Noise};
 use super::linear::{LinearLaw, LinearParams};
 use super::pool::PoolKind;
-use super::vectors::centres;
+use super::vectors::{centres, on_sphere};
 use super::{Part, World, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 
@@ -33,8 +33,7 @@ pub struct ClusteredParams {
     pub reward_noise: f64,
     /// Who acts at a tick.
     pub arrivals: ArrivalLaw,
-    /// Where the arms come from. Cluster parameters have unit norm; with `authors` they are drawn as
-    /// unevenly as the arms, otherwise uniform on the sphere.
+    /// Where the arms come from. Cluster parameters are uniform on the unit sphere for every pool.
     pub pool: PoolKind,
     /// Rows of a finite pool; unused when the pool is `ball`.
     #[schemars(range(min = 1))]
@@ -49,6 +48,22 @@ pub struct ClusteredParams {
     pub sizes: Option<Vec<usize>>,
     /// Which clients belong to which cluster.
     pub assignment: Assignment,
+    /// Ticks from which on clients have new parameters; none for a world that does not change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<u64>,
+    /// What changes at those ticks.
+    pub changing: Changing,
+}
+
+/// What changes at a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Changing {
+    /// Every cluster has a new parameter.
+    #[default]
+    Parameters,
+    /// Clients are assigned to the same clusters anew, at random.
+    Assignment,
 }
 
 /// Which clients belong to which cluster.
@@ -77,6 +92,8 @@ impl Default for ClusteredParams {
             separation: 0.0,
             sizes: None,
             assignment: Assignment::Random,
+            changes: Vec::new(),
+            changing: Changing::Parameters,
         }
     }
 }
@@ -87,6 +104,9 @@ impl ClusteredParams {
         self.linear().check()?;
         check::separation(self.separation)?;
         check::groups("clusters", self.count(), "clients", self.clients)?;
+        if self.changes.first() == Some(&0) || !self.changes.is_sorted_by(|a, b| a < b) {
+            return Err(ParamError::new("changes", "must be ticks from 1 on, each after the one before"));
+        }
         let Some(sizes) = &self.sizes else { return Ok(()) };
         if self.count() != sizes.len() {
             let problem = format!("{} clusters but {} sizes: make them agree", self.count(), sizes.len());
@@ -105,16 +125,30 @@ impl ClusteredParams {
 
     pub(crate) fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let linear = self.linear();
-        let thetas = centres(seed, self.count(), self.dim, self.separation, self.pool.law())?;
-        let law = LinearLaw::new(seed, thetas, self.membership(seed), &linear);
+        let (count, epochs) = (self.count(), 1 + self.changes.len());
+        let lists = if self.changing == Changing::Parameters { epochs } else { 1 };
+        let thetas = centres(seed, count * lists, self.dim, self.separation, on_sphere)?;
+        let clusters = (0..epochs).flat_map(|epoch| self.membership_in(seed, epoch)).collect();
+        let law = LinearLaw::new(seed, thetas, clusters, &linear).changing(self.changes.clone());
         let world = Contextual::new(linear.setting(horizon), seed, Noise::Gaussian(self.reward_noise), law);
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.clients, seed)))
     }
 
-    /// Cluster of each client.
-    pub(crate) fn membership(&self, seed: u64) -> Vec<u32> {
+    /// Parameter of each client after so many changes.
+    fn membership_in(&self, seed: u64, epoch: usize) -> Vec<u32> {
+        match self.changing {
+            Changing::Parameters => {
+                let first = (epoch * self.count()) as u32;
+                self.membership(seed, 0).into_iter().map(|cluster| first + cluster).collect()
+            }
+            Changing::Assignment => self.membership(seed, epoch),
+        }
+    }
+
+    /// Cluster of each client, drawn for the `epoch`-th time.
+    fn membership(&self, seed: u64, epoch: usize) -> Vec<u32> {
         let count = self.count();
-        let mut draw = Part::Assignment.draw(seed, 0);
+        let mut draw = Part::Assignment.draw(seed, epoch as u64);
         let mut clusters: Vec<u32> = match &self.sizes {
             Some(sizes) => (0..).zip(sizes).flat_map(|(k, &size)| std::iter::repeat_n(k, size)).collect(),
             None if self.assignment == Assignment::Random => {
@@ -122,7 +156,7 @@ impl ClusteredParams {
             }
             None => (0..self.clients).map(|i| block(i, self.clients, count)).collect(),
         };
-        if self.assignment == Assignment::Random {
+        if self.assignment == Assignment::Random || epoch > 0 {
             draw.shuffle(&mut clusters);
         }
         clusters
@@ -164,21 +198,21 @@ mod tests {
     #[test]
     fn sizes_and_assignments_are_as_asked() {
         let even = ClusteredParams { assignment: Assignment::Even, ..Default::default() };
-        assert_eq!(counts(&even.membership(1)), [8, 7, 8, 7]);
-        assert!(even.membership(1).is_sorted());
+        assert_eq!(counts(&even.membership(1, 0)), [8, 7, 8, 7]);
+        assert!(even.membership(1, 0).is_sorted());
 
         let sizes = Some(vec![26, 2, 1, 1]);
         let sized = ClusteredParams { sizes: sizes.clone(), ..Default::default() };
-        assert_eq!(Some(counts(&sized.membership(1))), sizes);
-        assert!(!sized.membership(1).is_sorted());
-        assert_ne!(sized.membership(1), sized.membership(2));
+        assert_eq!(Some(counts(&sized.membership(1, 0))), sizes);
+        assert!(!sized.membership(1, 0).is_sorted());
+        assert_ne!(sized.membership(1, 0), sized.membership(2, 0));
         let in_order = ClusteredParams { assignment: Assignment::Even, ..sized };
-        assert_eq!(Some(counts(&in_order.membership(1))), sizes);
-        assert!(in_order.membership(1).is_sorted());
+        assert_eq!(Some(counts(&in_order.membership(1, 0))), sizes);
+        assert!(in_order.membership(1, 0).is_sorted());
 
         let random = ClusteredParams { clients: 40_000, ..Default::default() };
         let error = (40_000.0 * 0.25 * 0.75f64).sqrt();
-        for size in counts(&random.membership(1)) {
+        for size in counts(&random.membership(1, 0)) {
             assert!((size as f64 - 10_000.0).abs() < 5.0 * error);
         }
     }
@@ -208,9 +242,45 @@ mod tests {
         assert_ne!(worth[0], worth[3]);
     }
 
+    /// What the only arm of a pool is worth to each of twelve clients.
+    fn worth(params: &ClusteredParams, tick: u64) -> Vec<f64> {
+        let one_arm = ClusteredParams { pool: PoolKind::Gaussian, pool_size: 1, arms: 1, ..params.clone() };
+        let (mut world, _) = one_arm.build(10, 3).unwrap();
+        let mut arms = ArmBuffer::default();
+        let expected = |user| {
+            world.offer(tick, UserId(user), &mut arms);
+            world.pull(tick, UserId(user), &arms, ArmIndex(0)).expected
+        };
+        (0..12).map(expected).collect()
+    }
+
+    #[test]
+    fn parameters_change_when_they_should_and_members_stay_together() {
+        let still = ClusteredParams { clients: 12, assignment: Assignment::Even, ..Default::default() };
+        let changing = ClusteredParams { changes: vec![4, 7], ..still.clone() };
+        assert_eq!(worth(&changing, 3), worth(&still, 3), "the same world until the first change");
+        assert_eq!(worth(&changing, 4), worth(&changing, 6));
+        for (before, after) in [(3, 4), (6, 7)] {
+            let (before, after) = (worth(&changing, before), worth(&changing, after));
+            assert!(before.iter().zip(&after).all(|(a, b)| a != b));
+            assert!(after.chunks(3).all(|cluster| cluster.iter().all(|value| *value == cluster[0])));
+        }
+    }
+
+    #[test]
+    fn clients_may_move_between_clusters_instead() {
+        let still = ClusteredParams { clients: 12, assignment: Assignment::Even, ..Default::default() };
+        let moving = ClusteredParams { changes: vec![4], changing: Changing::Assignment, ..still };
+        let (mut before, mut after) = (worth(&moving, 3), worth(&moving, 4));
+        assert_ne!(before, after);
+        before.sort_by(f64::total_cmp);
+        after.sort_by(f64::total_cmp);
+        assert_eq!(before, after, "the clusters keep their parameters and their sizes");
+    }
+
     #[test]
     fn one_cluster_is_the_linear_world() {
-        for pool in [PoolKind::Ball, PoolKind::Gaussian] {
+        for pool in [PoolKind::Ball, PoolKind::Gaussian, PoolKind::Authors] {
             let clustered = ClusteredParams { clusters: Some(1), pool, ..Default::default() };
             let (mut one, _) = clustered.build(10, 3).unwrap();
             let (mut other, _) = clustered.linear().build(10, 3).unwrap();

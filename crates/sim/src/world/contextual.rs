@@ -9,6 +9,9 @@ use crate::draw::{Draw, Purpose};
 
 /// How arms are drawn, and what they are worth.
 pub(crate) trait Law: Send {
+    /// The tick of the next offer; only laws that change over time care.
+    fn at(&mut self, _tick: Tick) {}
+
     /// Draws the arms of one offer and sets their expected rewards.
     fn draw(&mut self, user: UserId, draw: &mut Draw, expected: &mut [f64]);
 
@@ -44,6 +47,7 @@ impl<L: Law> Contextual<L> {
 
     fn hold(&mut self, tick: Tick, user: UserId) {
         if self.holds != Some((tick, user)) {
+            self.law.at(tick);
             let mut draw = Draw::keyed(self.seed, Purpose::Arms, tick, user.0.into());
             self.law.draw(user, &mut draw, &mut self.expected);
             self.holds = Some((tick, user));

@@ -2,7 +2,7 @@
 //! parameter that all clients share. With one parameter per cluster it is also
 //! the clustered world (see [`super::clustered`]).
 
-use cahoots_core::{ArmBuffer, ParamError, Setting, UserId};
+use cahoots_core::{ArmBuffer, ParamError, Setting, Tick, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,8 +90,12 @@ impl LinearParams {
 pub(crate) struct LinearLaw {
     dim: usize,
     thetas: Vec<f64>,
-    /// Cluster of each client; empty where there is only one.
+    /// Cluster of each client, epoch by epoch; empty where there is only one.
     clusters: Vec<u32>,
+    /// Ticks at which a new epoch begins.
+    changes: Vec<Tick>,
+    clients: usize,
+    epoch: usize,
     source: Source,
 }
 
@@ -115,13 +119,23 @@ impl LinearLaw {
             let table = thetas.flat_map(|theta| pool.products(theta)).collect();
             Source::Pool { pool, table, size }
         };
-        LinearLaw { dim, thetas, clusters, source }
+        LinearLaw { dim, thetas, clusters, changes: Vec::new(), clients: params.clients, epoch: 0, source }
+    }
+
+    /// At these ticks clients go on to the next list of clusters.
+    pub(crate) fn changing(self, changes: Vec<Tick>) -> LinearLaw {
+        LinearLaw { changes, ..self }
     }
 }
 
 impl Law for LinearLaw {
+    fn at(&mut self, tick: Tick) {
+        self.epoch = self.changes.partition_point(|change| *change <= tick);
+    }
+
     fn draw(&mut self, user: UserId, draw: &mut Draw, expected: &mut [f64]) {
-        let cluster = self.clusters.get(user.index()).map_or(0, |&cluster| cluster as usize);
+        let place = self.epoch * self.clients + user.index();
+        let cluster = self.clusters.get(place).map_or(0, |&cluster| cluster as usize);
         let theta = &self.thetas[cluster * self.dim..][..self.dim];
         match &mut self.source {
             Source::Ball { rows } => {

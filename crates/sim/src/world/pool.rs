@@ -23,7 +23,7 @@ pub enum PoolKind {
 }
 
 impl PoolKind {
-    /// The law of a row of the pool, and of the cluster centres that go with it.
+    /// The law of a row of the pool.
     pub(crate) fn law(self) -> fn(&mut Draw, &mut [f64]) {
         match self {
             PoolKind::Ball | PoolKind::Gaussian => on_sphere,

@@ -140,5 +140,5 @@ fn every_host_meets_the_same_worlds() {
             }
         }
     }
-    assert_eq!(hash, 13_139_186_555_176_903_033);
+    assert_eq!(hash, 13_330_610_145_900_339_604);
 }
