@@ -234,7 +234,7 @@ impl<A: Algorithm> Simulation<A> {
 
     /// Delivers messages until nothing is due any more.
     fn deliver(&mut self) {
-        while let Some((delivery, seen)) = self.wire.next() {
+        while let Some((delivery, seen)) = self.wire.take() {
             if seen {
                 self.ledger.duplicates_dropped += 1;
                 continue;

@@ -165,7 +165,7 @@ impl<M: Clone> Wire<M> {
 
     /// The next message to deliver now. The second value says whether the
     /// receiver has seen it before.
-    pub fn next(&mut self) -> Option<(Delivery<M>, bool)> {
+    pub fn take(&mut self) -> Option<(Delivery<M>, bool)> {
         let delivery = self.now.pop_front()?;
         if self.perfect {
             return Some((delivery, false));
