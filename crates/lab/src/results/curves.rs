@@ -5,14 +5,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::record::{Row, RowAccessor as _};
+use parquet::schema::parser::parse_message_type;
 
 use crate::error::{LabError, reason};
 use crate::run::{Curve, Record};
@@ -20,34 +20,33 @@ use crate::run::{Curve, Record};
 /// Name of the file in a folder of results.
 pub const FILE: &str = "curves.parquet";
 
+const COLUMNS: &str = "message curves {
+    required int32 entry (INTEGER(32, false));
+    required binary algorithm (STRING);
+    required binary label (STRING);
+    required int64 seed (INTEGER(64, false));
+    required int64 tick (INTEGER(64, false));
+    required double regret;
+    required double reward;
+    required int64 transfers (INTEGER(64, false));
+    required int64 bytes (INTEGER(64, false));
+}";
+
 /// Writes curves, entry by entry.
 pub struct CurveWriter<'a> {
-    writer: ArrowWriter<&'a mut File>,
-    schema: Arc<Schema>,
+    writer: SerializedFileWriter<&'a mut File>,
 }
 
 impl<'a> CurveWriter<'a> {
     /// Begins a file.
     pub fn new(file: &'a mut File) -> io::Result<CurveWriter<'a>> {
-        let column = |name, kind| Field::new(name, kind, false);
-        let schema = Arc::new(Schema::new(vec![
-            column("entry", DataType::UInt32),
-            column("algorithm", DataType::Utf8),
-            column("label", DataType::Utf8),
-            column("seed", DataType::UInt64),
-            column("tick", DataType::UInt64),
-            column("regret", DataType::Float64),
-            column("reward", DataType::Float64),
-            column("transfers", DataType::UInt64),
-            column("bytes", DataType::UInt64),
-        ]));
+        let schema = parse_message_type(COLUMNS).map_err(system_error)?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let writer =
-            ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(io::Error::other)?;
-        Ok(CurveWriter { writer, schema })
+        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties));
+        Ok(CurveWriter { writer: writer.map_err(system_error)? })
     }
 
-    /// Adds the runs of one entry.
+    /// Adds the runs of one entry, as one group of rows.
     pub fn entry(
         &mut self,
         number: usize,
@@ -55,23 +54,40 @@ impl<'a> CurveWriter<'a> {
         label: &str,
         records: &[Record],
     ) -> io::Result<()> {
-        for Record { seed, curve, .. } in records {
-            let rows = curve.tick.len();
-            let columns: Vec<ArrayRef> = vec![
-                Arc::new(UInt32Array::from(vec![u32::try_from(number).unwrap_or(u32::MAX); rows])),
-                Arc::new(StringArray::from(vec![algorithm; rows])),
-                Arc::new(StringArray::from(vec![label; rows])),
-                Arc::new(UInt64Array::from(vec![*seed; rows])),
-                Arc::new(UInt64Array::from(curve.tick.clone())),
-                Arc::new(Float64Array::from(curve.regret.clone())),
-                Arc::new(Float64Array::from(curve.reward.clone())),
-                Arc::new(UInt64Array::from(curve.transfers.clone())),
-                Arc::new(UInt64Array::from(curve.bytes.clone())),
-            ];
-            let batch = RecordBatch::try_new(self.schema.clone(), columns).map_err(io::Error::other)?;
-            self.writer.write(&batch).map_err(system_error)?;
-        }
-        Ok(())
+        self.rows(number, algorithm, label, records).map_err(system_error)
+    }
+
+    fn rows(
+        &mut self,
+        number: usize,
+        algorithm: &str,
+        label: &str,
+        records: &[Record],
+    ) -> Result<(), ParquetError> {
+        let rows: usize = records.iter().map(|record| record.curve.tick.len()).sum();
+        // Unsigned numbers are stored in the bits of signed ones.
+        let whole = |pick: fn(&Curve) -> &Vec<u64>| -> Vec<i64> {
+            records.iter().flat_map(|record| pick(&record.curve)).map(|n| *n as i64).collect()
+        };
+        let real = |pick: fn(&Curve) -> &Vec<f64>| -> Vec<f64> {
+            records.iter().flat_map(|record| pick(&record.curve)).copied().collect()
+        };
+        let seeds: Vec<i64> = records
+            .iter()
+            .flat_map(|record| std::iter::repeat_n(record.seed as i64, record.curve.tick.len()))
+            .collect();
+        let text = |text: &str| vec![ByteArray::from(text); rows];
+        let mut group = self.writer.next_row_group()?;
+        column::<Int32Type>(&mut group, &vec![u32::try_from(number).unwrap_or(u32::MAX) as i32; rows])?;
+        column::<ByteArrayType>(&mut group, &text(algorithm))?;
+        column::<ByteArrayType>(&mut group, &text(label))?;
+        column::<Int64Type>(&mut group, &seeds)?;
+        column::<Int64Type>(&mut group, &whole(|curve| &curve.tick))?;
+        column::<DoubleType>(&mut group, &real(|curve| &curve.regret))?;
+        column::<DoubleType>(&mut group, &real(|curve| &curve.reward))?;
+        column::<Int64Type>(&mut group, &whole(|curve| &curve.transfers))?;
+        column::<Int64Type>(&mut group, &whole(|curve| &curve.bytes))?;
+        group.close().map(|_| ())
     }
 
     /// Ends the file.
@@ -80,10 +96,19 @@ impl<'a> CurveWriter<'a> {
     }
 }
 
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, &mut File>,
+    values: &[T::T],
+) -> Result<(), ParquetError> {
+    let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("no such column".into()))?;
+    column.typed::<T>().write_batch(values, None, None)?;
+    column.close()
+}
+
 /// What the system said, if it was the system.
-fn system_error(error: parquet::errors::ParquetError) -> io::Error {
+fn system_error(error: ParquetError) -> io::Error {
     match error {
-        parquet::errors::ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
             Ok(error) => *error,
             Err(other) => io::Error::other(other),
         },
@@ -112,35 +137,27 @@ pub fn read(folder: &Path) -> Result<Vec<SeedCurve>, LabError> {
         }
         _ => unreadable(reason(&error)),
     })?;
-    let builder =
-        ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| unreadable(error.to_string()))?;
-    let reader = builder.build().map_err(|error| unreadable(error.to_string()))?;
+    let reader = SerializedFileReader::new(file).map_err(|error| unreadable(error.to_string()))?;
+    let rows = reader.get_row_iter(None).map_err(|error| unreadable(error.to_string()))?;
     let mut curves: Vec<SeedCurve> = Vec::new();
-    for batch in reader {
-        let batch = batch.map_err(|error| unreadable(error.to_string()))?;
-        append(&batch, &mut curves).ok_or_else(|| unreadable("it has other columns than expected".into()))?;
+    for row in rows {
+        row.and_then(|row| append(&row, &mut curves)).map_err(|error| unreadable(error.to_string()))?;
     }
     Ok(curves)
 }
 
-fn append(batch: &RecordBatch, curves: &mut Vec<SeedCurve>) -> Option<()> {
-    let whole = |name: &str| Some(batch.column_by_name(name)?.as_primitive_opt::<UInt64Type>()?.values());
-    let real = |name: &str| Some(batch.column_by_name(name)?.as_primitive_opt::<Float64Type>()?.values());
-    let entry = batch.column_by_name("entry")?.as_primitive_opt::<UInt32Type>()?;
-    let (seed, tick, transfers, bytes) =
-        (whole("seed")?, whole("tick")?, whole("transfers")?, whole("bytes")?);
-    let (regret, reward) = (real("regret")?, real("reward")?);
-    for row in 0..entry.len() {
-        let (number, seed) = (entry.value(row) as usize, seed[row]);
-        if curves.last().is_none_or(|last| (last.entry, last.seed) != (number, seed)) {
-            curves.push(SeedCurve { entry: number, seed, curve: Curve::default() });
-        }
-        let curve = &mut curves.last_mut()?.curve;
-        curve.tick.push(tick[row]);
-        curve.regret.push(regret[row]);
-        curve.reward.push(reward[row]);
-        curve.transfers.push(transfers[row]);
-        curve.bytes.push(bytes[row]);
+fn append(row: &Row, curves: &mut Vec<SeedCurve>) -> Result<(), ParquetError> {
+    let (entry, seed) = (row.get_uint(0)? as usize, row.get_ulong(3)?);
+    let known = curves.last().is_some_and(|last| (last.entry, last.seed) == (entry, seed));
+    if !known {
+        curves.push(SeedCurve { entry, seed, curve: Curve::default() });
     }
-    Some(())
+    if let Some(SeedCurve { curve, .. }) = curves.last_mut() {
+        curve.tick.push(row.get_ulong(4)?);
+        curve.regret.push(row.get_double(5)?);
+        curve.reward.push(row.get_double(6)?);
+        curve.transfers.push(row.get_ulong(7)?);
+        curve.bytes.push(row.get_ulong(8)?);
+    }
+    Ok(())
 }
