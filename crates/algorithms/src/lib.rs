@@ -6,6 +6,7 @@
 
 pub mod arms;
 pub mod async_linucb;
+pub mod async_linucb_am;
 pub mod linear;
 pub mod linucb_alone;
 pub mod pf_ucb;

@@ -31,6 +31,7 @@ registry![
     crate::linucb_alone::LintsAlone,
     crate::linucb_alone::LinucbShared,
     crate::async_linucb::AsyncLinucb,
+    crate::async_linucb_am::AsyncLinucbAm,
     crate::sync_linucb::SyncLinucb,
     crate::ucb_alone::UcbAlone,
     crate::pf_ucb::PfUcb,

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use cahoots_algorithms::async_linucb::AsyncLinucb;
 use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Private, Seating, Setting,
+    Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Private, Seating,
+    Setting,
 };
 use cahoots_sim::driver::Options;
 use cahoots_sim::run::{Scenario, simulate};
@@ -70,7 +71,9 @@ pub fn paper_setting(rounds: usize) -> Vec<RunRow> {
     let scenario = json!({ "horizon": 30_000, "environment": environment });
     [5.0, 1.01]
         .into_iter()
-        .map(|ratio| run(&format!("async-linucb, ratio {ratio}"), json!({ "ratio": ratio }), scenario.clone(), rounds))
+        .map(|ratio| {
+            run(&format!("async-linucb, ratio {ratio}"), json!({ "ratio": ratio }), scenario.clone(), rounds)
+        })
         .collect()
 }
 
@@ -121,7 +124,8 @@ fn upload_microseconds(clients: usize, dim: usize) -> f64 {
         start.elapsed()
     };
     for client in 0..clients {
-        let (keys, mut positions, mut effects) = (Keys::from_seed(1), Positions::default(), Effects::default());
+        let (keys, mut positions, mut effects) =
+            (Keys::from_seed(1), Positions::default(), Effects::default());
         let mut cx = Cx::new(NodeId::SERVER, 1, &keys, &mut positions, &mut effects);
         server.on_membership(Membership::Joined(NodeId(client as u32)), &mut cx);
         upload(&mut server, client, 1);
@@ -156,7 +160,8 @@ mod tests {
         let rows = uploads(&[10, 20], 4);
         assert_eq!(rows.iter().map(|row| row.clients).collect::<Vec<_>>(), [10, 20]);
         assert!(rows.iter().all(|row| row.microseconds > 0.0) && rows[0].ratio_to_first == 1.0);
-        let scenario = json!({ "horizon": 50, "environment": { "kind": "linear", "clients": 5, "dim": 3, "arms": 3 } });
+        let scenario =
+            json!({ "horizon": 50, "environment": { "kind": "linear", "clients": 5, "dim": 3, "arms": 3 } });
         let row = run("small", json!({}), scenario, 2);
         assert_eq!((row.clients, row.steps), (5, 50));
         assert!(row.transfers > 0 && row.steps_per_second > 0.0);

@@ -66,9 +66,26 @@ fn json_has_the_keys_that_scripts_rely_on() {
     assert_eq!(lines[0]["algorithm"], "async-linucb");
     assert_eq!(lines[1]["algorithm"], "linucb-shared");
     for key in [
-        "algorithm", "label", "seeds", "horizon", "steps", "regret_mean", "regret_sd", "reward_mean",
-        "uploads_mean", "downloads_mean", "peer_messages_mean", "transfers_mean", "scalars_mean", "bytes_mean",
-        "cost_mean", "rounds_mean", "clusters_mean", "privacy", "ns_per_step", "peak_rss_bytes",
+        "algorithm",
+        "label",
+        "seeds",
+        "horizon",
+        "steps",
+        "regret_mean",
+        "regret_sd",
+        "reward_mean",
+        "uploads_mean",
+        "downloads_mean",
+        "peer_messages_mean",
+        "transfers_mean",
+        "scalars_mean",
+        "bytes_mean",
+        "cost_mean",
+        "rounds_mean",
+        "clusters_mean",
+        "privacy",
+        "ns_per_step",
+        "peak_rss_bytes",
     ] {
         assert!(lines[0].get(key).is_some(), "{key}");
     }
@@ -77,8 +94,14 @@ fn json_has_the_keys_that_scripts_rely_on() {
     assert!(lines[0]["clusters_mean"].is_null() && lines[0]["privacy"].is_null());
     assert!(lines[0]["regret_sd"].is_number());
     for name in [
-        "manifest.json", "summary.json", "summary.csv", "curves.parquet", "regret.svg", "regret.png",
-        "regret-vs-communication.svg", "regret-vs-communication.png",
+        "manifest.json",
+        "summary.json",
+        "summary.csv",
+        "curves.parquet",
+        "regret.svg",
+        "regret.png",
+        "regret-vs-communication.svg",
+        "regret-vs-communication.png",
     ] {
         assert!(folder.path().join("results/x").join(name).is_file(), "{name}");
     }
@@ -109,7 +132,10 @@ fn wrong_input_is_exit_code_2_with_one_message() {
             vec!["run", "bad.toml"],
             "cahoots: bad.toml:7:1: unknown key `dimm`\n  |\n7 | dimm = 3\n  | ^^^^ did you mean `dim`?\n",
         ),
-        (vec!["algorithms", "async-linubc"], "cahoots: there is no algorithm \"async-linubc\"; did you mean `async-linucb`?\n"),
+        (
+            vec!["algorithms", "async-linubc"],
+            "cahoots: there is no algorithm \"async-linubc\"; did you mean `async-linucb`?\n",
+        ),
         (vec!["plot", "nowhere"], "cahoots: nowhere holds no run: there is no manifest.json\n"),
     ] {
         let output = cahoots(folder.path(), &args);
@@ -117,7 +143,8 @@ fn wrong_input_is_exit_code_2_with_one_message() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert_eq!(text(&output.stdout), "", "{args:?}");
     }
-    for args in [vec!["run", "x.toml", "--seeds", "0"], vec!["run", "x.toml", "--jobs", "many"], vec!["walk"]] {
+    for args in [vec!["run", "x.toml", "--seeds", "0"], vec!["run", "x.toml", "--jobs", "many"], vec!["walk"]]
+    {
         assert_eq!(cahoots(folder.path(), &args).status.code(), Some(2), "{args:?}");
     }
     assert!(!folder.path().join("results").exists(), "nothing is written when the input is wrong");
@@ -150,7 +177,9 @@ fn the_table_is_readable() {
 #[test]
 fn help_teaches() {
     let folder = folder("");
-    for args in [vec![], vec!["--help"], vec!["run", "--help"], vec!["algorithms"], vec!["environments", "linear"]] {
+    for args in
+        [vec![], vec!["--help"], vec!["run", "--help"], vec!["algorithms"], vec!["environments", "linear"]]
+    {
         let output = cahoots(folder.path(), &args);
         assert_eq!(output.status.code(), Some(0), "{args:?}");
         assert!(output.stdout.len() > 200, "{args:?}");

@@ -76,7 +76,8 @@ impl<'a, M> Cx<'a, M> {
         self.effects.wake = Some(tick.max(self.now + 1));
     }
 
-    /// Reports a value.
+    /// Reports a value. Of most metrics a ledger keeps the last one; `rounds` and `communication_loss` add
+    /// up, and the latter is part of the regret.
     pub fn metric(&mut self, name: &'static str, value: f64) {
         self.effects.metrics.push((name, value));
     }

@@ -69,7 +69,11 @@ impl Seating {
             dim: setting.dim,
             local_dim: match self {
                 Seating::PerUser if me != NodeId::SERVER => setting.local_dim(UserId(me.0)),
-                _ => setting.local_dims.first().copied().unwrap_or(0),
+                // Who decides for users that differ in this is shown shared features alone.
+                _ => match setting.local_dims.split_first() {
+                    Some((first, rest)) if rest.iter().all(|dim| dim == first) => *first,
+                    _ => 0,
+                },
             },
             neighbours: Vec::new(),
         }
@@ -85,8 +89,31 @@ pub struct Seat {
     pub server: NodeId,
     /// Shared features of an arm; 0 for K-armed settings.
     pub dim: usize,
-    /// Features that only this client's arms have.
+    /// Features that only this client's arms have; 0 where its users differ in their number.
     pub local_dim: usize,
     /// Peers I can talk to.
     pub neighbours: Vec<NodeId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seat_has_its_own_users_local_features() {
+        let setting = |local_dims: &[usize]| Setting {
+            users: 3,
+            dim: 2,
+            local_dims: local_dims.to_vec(),
+            arms: 2,
+            horizon: 1,
+            reward_noise: 0.1,
+            hosts: vec![],
+        };
+        let local_dim = |seating: Seating, dims, seat| seating.seat(&setting(dims), NodeId(seat)).local_dim;
+        assert_eq!(local_dim(Seating::PerUser, &[1, 4, 2], 1), 4);
+        assert_eq!(local_dim(Seating::Central, &[4, 4, 4], 0), 4);
+        assert_eq!(local_dim(Seating::Central, &[1, 4, 2], 0), 0);
+        assert_eq!(local_dim(Seating::Central, &[], 0), 0);
+    }
 }

@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use cahoots_core::link::Arrival;
 use cahoots_core::host::{Event, Host, Input, LearnerHost, Outcome, Outgoing, Timed};
-use cahoots_core::{Algorithm, ArmBuffer, Keys, Learner, Membership, NodeId, Seat, Seating, UserId, snapshot};
+use cahoots_core::link::Arrival;
+use cahoots_core::{
+    Algorithm, ArmBuffer, Keys, Learner, Membership, NodeId, Seat, Seating, UserId, snapshot,
+};
 use cahoots_sim::arrivals::Arrivals;
 use cahoots_sim::world::World;
 use serde::Serialize;
@@ -54,7 +56,13 @@ pub struct Crashing<'a, A: Algorithm> {
 
 impl<'a, A: Algorithm> Crashing<'a, A> {
     /// A new federation; nodes snapshot after every `snapshot_every` log entries.
-    pub fn new(valid: &A::Valid, world: &dyn World, seed: u64, snapshot_every: u64, kill: Box<Kill<'a>>) -> Self {
+    pub fn new(
+        valid: &A::Valid,
+        world: &dyn World,
+        seed: u64,
+        snapshot_every: u64,
+        kill: Box<Kill<'a>>,
+    ) -> Self {
         let setting = world.setting();
         let seating = A::seats(valid, setting);
         let seats: Vec<Seat> =

@@ -58,7 +58,9 @@ impl Message for Msg {
             Msg::Means(means) => {
                 Shape::ArmValues(wire::ArmValues { values: means.get().clone(), ..Default::default() })
             }
-            Msg::Winner(arm) => Shape::ActiveArms(wire::ActiveArms { arms: vec![arm.0], ..Default::default() }),
+            Msg::Winner(arm) => {
+                Shape::ActiveArms(wire::ActiveArms { arms: vec![arm.0], ..Default::default() })
+            }
         };
         wire::Payload { shape: Some(shape) }
     }

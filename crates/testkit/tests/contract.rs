@@ -50,6 +50,22 @@ fn linear_algorithms_pass_with_other_parameters_too() {
     }
 }
 
+/// Global and local components: every split world, with and without a warm-up.
+#[test]
+fn split_worlds_keep_the_contract_with_other_parameters_too() {
+    let worlds = scenarios::all().into_iter().filter(|s| s.environment.kind() == "split");
+    for scenario in worlds {
+        for params in [
+            json!({ "ratio": 1.0 }),
+            json!({ "ratio": 1.5, "new_client": "at-once", "partial_noise": 0.0 }),
+            json!({ "upload_ratio": 1.5, "download_ratio": 20.0, "fidelity": "authors" }),
+            json!({ "ratio": 2.0, "warm_up": false, "radius": "count", "iterations": 3 }),
+        ] {
+            visit("async-linucb-am", Suite { params, scenario: scenario.clone() });
+        }
+    }
+}
+
 #[test]
 fn planned_pulls_wakes_and_abandoned_pulls_keep_the_contract() {
     let noisy = &scenarios::all()[2];

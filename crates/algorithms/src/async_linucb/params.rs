@@ -43,15 +43,15 @@ pub enum NewClient {
 /// Checked parameters.
 #[derive(Clone, Debug)]
 pub struct Valid {
-    pub(super) linear: LinearValid,
-    pub(super) upload: Ratios,
-    pub(super) download: Ratios,
-    pub(super) refresh: bool,
-    pub(super) new_client: NewClient,
+    pub(crate) linear: LinearValid,
+    pub(crate) upload: Ratios,
+    pub(crate) download: Ratios,
+    pub(crate) refresh: bool,
+    pub(crate) new_client: NewClient,
 }
 
 impl Params {
-    pub(super) fn check(self, setting: &Setting) -> Result<Valid, ParamError> {
+    pub(crate) fn check(self, setting: &Setting) -> Result<Valid, ParamError> {
         let ratio = |key, own: Option<Ratio>| {
             own.or_else(|| self.ratio.clone()).unwrap_or(Ratio::Same(5.0)).check(key, setting.users)
         };

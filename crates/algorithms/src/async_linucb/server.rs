@@ -4,9 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cahoots_core::{
-    Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, Private, Symmetric, View,
-};
+use cahoots_core::{Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, Private, Symmetric, View};
 use serde::{Deserialize, Serialize};
 
 use super::params::{NewClient, Valid};
@@ -49,7 +47,7 @@ impl Order {
 }
 
 impl Server {
-    pub(super) fn new(valid: &Valid) -> Self {
+    pub(crate) fn new(valid: &Valid) -> Self {
         Server {
             ridge: valid.linear.ridge,
             download: valid.download.clone(),

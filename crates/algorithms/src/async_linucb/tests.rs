@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Private, Seating,
-    Setting, View,
+    Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Private,
+    Seating, Setting, View,
 };
 
 use super::{AsyncLinucb, Client, Server, Valid};
@@ -14,15 +14,7 @@ const DIM: usize = 3;
 const RIDGE: f64 = 0.1;
 
 fn setting() -> Setting {
-    Setting {
-        users: 3,
-        dim: DIM,
-        local_dims: vec![],
-        arms: 2,
-        horizon: 10,
-        reward_noise: 0.1,
-        hosts: vec![],
-    }
+    Setting { users: 3, dim: DIM, local_dims: vec![], arms: 2, horizon: 10, reward_noise: 0.1, hosts: vec![] }
 }
 
 fn valid(params: serde_json::Value) -> Valid {
@@ -38,7 +30,10 @@ fn server(valid: &Valid) -> Server {
 }
 
 /// One step of a machine; what it sent.
-fn step<M: Machine>(machine: &mut M, input: impl FnOnce(&mut M, &mut Cx<'_, M::Msg>)) -> Vec<(NodeId, M::Msg)> {
+fn step<M: Machine>(
+    machine: &mut M,
+    input: impl FnOnce(&mut M, &mut Cx<'_, M::Msg>),
+) -> Vec<(NodeId, M::Msg)> {
     let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
     input(machine, &mut Cx::new(NodeId(0), 1, &keys, &mut positions, &mut effects));
     effects.outbox
@@ -77,7 +72,8 @@ fn downloads(sent: &[(NodeId, LinearMsg)]) -> Vec<u32> {
 fn eq3_upload_event_fires_when_the_determinant_has_grown_by_gamma() {
     // One unit context: det grows from ridge^3 to ridge^2 (ridge + 1), a factor of 11.
     for (ratio, uploads) in [(10.9, 1), (11.1, 0)] {
-        let sent = observe(&mut client(&valid(serde_json::json!({ "ratio": ratio })), 0), [1.0, 0.0, 0.0], 1.0);
+        let sent =
+            observe(&mut client(&valid(serde_json::json!({ "ratio": ratio })), 0), [1.0, 0.0, 0.0], 1.0);
         assert_eq!(sent.len(), uploads, "gamma {ratio}");
     }
 }

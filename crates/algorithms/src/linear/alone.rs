@@ -1,7 +1,9 @@
 //! A linear learner that never communicates.
 
 use cahoots_core::policy::{LinearModel, LinearPolicy};
-use cahoots_core::{ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Silence, Stream, UserId};
+use cahoots_core::{
+    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Silence, Stream, UserId,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Chosen, LinearValid};
@@ -23,7 +25,12 @@ impl AloneClient {
 impl Machine for AloneClient {
     type Msg = Silence;
 
-    fn on_message(&mut self, _: NodeId, message: Silence, _: &mut Cx<'_, Silence>) -> Result<(), Misbehaviour> {
+    fn on_message(
+        &mut self,
+        _: NodeId,
+        message: Silence,
+        _: &mut Cx<'_, Silence>,
+    ) -> Result<(), Misbehaviour> {
         match message {}
     }
 }
@@ -33,7 +40,8 @@ impl Learner for AloneClient {
 
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Chosen) {
         let known = &self.known;
-        let model = LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
+        let model =
+            LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
         let arm = self.policy.choose(model, arms.features(), rng);
         (arm, Chosen { context: arms.context(arm) })
     }

@@ -64,7 +64,8 @@ impl Algorithm for LintsAlone {
 
 impl Algorithm for LinucbShared {
     const NAME: &'static str = "linucb-shared";
-    const SUMMARY: &'static str = "one central LinUCB that sees all data: what federation could reach at best";
+    const SUMMARY: &'static str =
+        "one central LinUCB that sees all data: what federation could reach at best";
     type Params = LinearParams;
     type Valid = LinearValid;
     type Msg = Silence;

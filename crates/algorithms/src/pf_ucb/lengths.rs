@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
+    deny_unknown_fields,
     expecting = "schedule must be a formula such as \"2^p log T\", a number, or { table = [...] }"
 )]
 pub enum PhaseLengths {

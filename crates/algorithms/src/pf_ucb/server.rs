@@ -171,6 +171,12 @@ fn offer<T>(gather: &mut Gather<T>, from: NodeId, item: T) -> Result<(), Misbeha
 impl Machine for Server {
     type Msg = ArmMsg;
 
+    fn on_start(&mut self, cx: &mut Cx<'_, ArmMsg>) {
+        // Shown even if no phase is ever completed.
+        cx.metric("phases", 0.0);
+        cx.metric("communication_loss", 0.0);
+    }
+
     fn on_message(
         &mut self,
         from: NodeId,

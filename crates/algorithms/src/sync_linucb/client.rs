@@ -83,7 +83,8 @@ impl Learner for Client {
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Chosen) {
         self.renew();
         let known = &self.known;
-        let model = LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
+        let model =
+            LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
         let arm = self.policy.choose(model, arms.features(), rng);
         (arm, Chosen { context: arms.context(arm) })
     }

@@ -7,7 +7,7 @@ mod server;
 mod tests;
 
 pub use client::Client;
-pub use params::{Params, Serve, Valid};
+pub use params::{NamedThreshold, Params, Serve, SyncThreshold, Valid};
 pub use server::Server;
 
 use cahoots_core::{Algorithm, ParamError, Seat, Setting};
@@ -19,8 +19,7 @@ pub struct SyncLinucb;
 
 impl Algorithm for SyncLinucb {
     const NAME: &'static str = "sync-linucb";
-    const SUMMARY: &'static str =
-        "event-triggered synchronisation of all clients (Li and Wang 2022, Algorithm 4; DisLinUCB, Wang et al. 2019)";
+    const SUMMARY: &'static str = "event-triggered synchronisation of all clients (Li and Wang 2022, Algorithm 4; DisLinUCB, Wang et al. 2019)";
     type Params = Params;
     type Valid = Valid;
     type Msg = LinearMsg;

@@ -12,10 +12,9 @@ pub struct Params {
     /// Common keys.
     #[serde(flatten)]
     pub linear: LinearParams,
-    /// D: synchronise when steps since the last time times gain in log-det exceed this.
-    #[serde(default = "ten")]
-    #[schemars(range(min = 0.0))]
-    pub sync_threshold: f64,
+    /// D: synchronise when steps since the last time times gain in log-det exceed this; a number (inf: never), or DisLinUCB's by name.
+    #[serde(default)]
+    pub sync_threshold: SyncThreshold,
     /// Does a download show in the very next decision? `fidelity` decides when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh: Option<bool>,
@@ -28,8 +27,50 @@ pub struct Params {
     pub deadline: Option<u64>,
 }
 
-fn ten() -> f64 {
-    10.0
+/// A synchronisation threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SyncThreshold {
+    /// A number.
+    Value(#[schemars(range(min = 0.0))] f64),
+    /// By name.
+    Named(NamedThreshold),
+}
+
+impl Default for SyncThreshold {
+    fn default() -> Self {
+        SyncThreshold::Value(10.0)
+    }
+}
+
+/// DisLinUCB's thresholds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NamedThreshold {
+    /// T ln(N T) / (d N), the order that its paper sets.
+    Dislinucb,
+    /// T / (N d ln T), what the authors of HetoFedBandit run it with.
+    DislinucbAuthors,
+}
+
+impl SyncThreshold {
+    fn check(self, setting: &Setting) -> Result<f64, ParamError> {
+        let (clients, dim) = (setting.users as f64, setting.dim as f64);
+        let horizon = setting.horizon as f64;
+        match self {
+            SyncThreshold::Value(value) if value >= 0.0 => Ok(value),
+            SyncThreshold::Value(value) => {
+                let problem = format!("must be 0 or more (inf: never), not {value}");
+                Err(ParamError::new("sync_threshold", problem))
+            }
+            SyncThreshold::Named(NamedThreshold::Dislinucb) => {
+                Ok(horizon * libm::log(clients * horizon) / (dim * clients))
+            }
+            SyncThreshold::Named(NamedThreshold::DislinucbAuthors) => {
+                Ok(horizon / (clients * dim * libm::log(horizon)))
+            }
+        }
+    }
 }
 
 /// Who is synchronised.
@@ -57,16 +98,15 @@ pub struct Valid {
 impl Params {
     pub(super) fn check(self, setting: &Setting) -> Result<Valid, ParamError> {
         let paper = self.linear.fidelity == Fidelity::Paper;
-        if self.sync_threshold.is_nan() || self.sync_threshold < 0.0 {
-            let problem = format!("must be 0 or more (inf: never), not {}", self.sync_threshold);
-            return Err(ParamError::new("sync_threshold", problem));
-        }
         if self.deadline == Some(0) {
-            return Err(ParamError::new("deadline", "must be at least 1 tick; leave the key out to wait for ever"));
+            return Err(ParamError::new(
+                "deadline",
+                "must be at least 1 tick; leave the key out to wait for ever",
+            ));
         }
         Ok(Valid {
             linear: self.linear.check(setting)?,
-            threshold: self.sync_threshold,
+            threshold: self.sync_threshold.check(setting)?,
             inclusive: !paper,
             refresh: self.refresh.unwrap_or(paper),
             everyone: (self.serve == Serve::All).then_some(setting.users as u32),

@@ -1,23 +1,15 @@
 //! What the paper says, checked on small federations with scripted inputs.
 
 use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Private, Seating,
-    Setting,
+    Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Private,
+    Seating, Setting,
 };
 
 use super::{Client, Server, SyncLinucb, Valid};
 use crate::linear::{Chosen, LinearMsg, Signal};
 
 fn setting() -> Setting {
-    Setting {
-        users: 3,
-        dim: 2,
-        local_dims: vec![],
-        arms: 2,
-        horizon: 10,
-        reward_noise: 0.1,
-        hosts: vec![],
-    }
+    Setting { users: 3, dim: 2, local_dims: vec![], arms: 2, horizon: 10, reward_noise: 0.1, hosts: vec![] }
 }
 
 fn valid(params: serde_json::Value) -> Valid {
@@ -79,11 +71,28 @@ fn alg4_line10_fires_at_the_threshold_only_in_the_authors_code() {
 }
 
 #[test]
+fn dislinucb_thresholds_follow_from_the_setting() {
+    // N = 3, d = 2, T = 10: T ln(NT) / (dN) and T / (N d ln T).
+    for (name, expected) in [
+        ("dislinucb", 10.0 * libm::log(30.0) / 6.0),
+        ("dislinucb-authors", 10.0 / (6.0 * libm::log(10.0))),
+    ] {
+        assert!((valid(serde_json::json!({ "sync_threshold": name })).threshold - expected).abs() < 1e-12);
+    }
+    let params = serde_json::json!({ "sync_threshold": -1.0 });
+    let refused = SyncLinucb::check(serde_json::from_value(params).unwrap(), &setting()).unwrap_err();
+    assert_eq!(refused.to_string(), "sync_threshold: must be 0 or more (inf: never), not -1");
+}
+
+#[test]
 fn alg4_lines11_to_16_everyone_seen_uploads_and_gets_the_sum() {
     let mut server = server(&valid(serde_json::json!({})), 2);
     let asks = message(&mut server, 1, 5, LinearMsg::signal(Signal::Request, 0));
     assert_eq!(asks.iter().map(|(to, _)| to.0).collect::<Vec<_>>(), [0, 1]);
-    assert!(message(&mut server, 0, 5, LinearMsg::signal(Signal::Request, 0)).is_empty(), "one round at a time");
+    assert!(
+        message(&mut server, 0, 5, LinearMsg::signal(Signal::Request, 0)).is_empty(),
+        "one round at a time"
+    );
     assert!(message(&mut server, 1, 5, upload(1, 3)).is_empty(), "waits for all");
     let sent = message(&mut server, 0, 5, upload(1, 0));
     assert_eq!(sent.iter().map(|(to, _)| to.0).collect::<Vec<_>>(), [0, 1]);

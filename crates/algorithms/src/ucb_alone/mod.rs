@@ -2,8 +2,8 @@
 
 use cahoots_core::policy::Ucb1;
 use cahoots_core::{
-    Algorithm, ArmIndex, ArmSet, ArmStats, Cx, Learner, Machine, Misbehaviour, NodeId, ParamError, Seat, Setting,
-    Silence, Silent, Stream, UserId,
+    Algorithm, ArmIndex, ArmSet, ArmStats, Cx, Learner, Machine, Misbehaviour, NodeId, ParamError, Seat,
+    Setting, Silence, Silent, Stream, UserId,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,12 @@ pub struct Client {
 impl Machine for Client {
     type Msg = Silence;
 
-    fn on_message(&mut self, _: NodeId, message: Silence, _: &mut Cx<'_, Silence>) -> Result<(), Misbehaviour> {
+    fn on_message(
+        &mut self,
+        _: NodeId,
+        message: Silence,
+        _: &mut Cx<'_, Silence>,
+    ) -> Result<(), Misbehaviour> {
         match message {}
     }
 }
@@ -70,7 +75,10 @@ impl Algorithm for UcbAlone {
 
     fn check(params: Params, setting: &Setting) -> Result<Valid, ParamError> {
         if setting.dim != 0 {
-            return Err(ParamError::new("kind", "needs plain arms (environment kind = \"arms\"); try linucb-alone"));
+            return Err(ParamError::new(
+                "kind",
+                "needs plain arms (environment kind = \"arms\"); try linucb-alone",
+            ));
         }
         let scale = ParamError::not_negative("scale", params.scale)?;
         Ok(Valid { policy: Ucb1 { scale }, arms: setting.arms })

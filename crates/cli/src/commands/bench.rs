@@ -75,7 +75,10 @@ pub fn run(args: &Args) -> Result<(), LabError> {
                 ("transfers", row.transfers.to_string()),
                 ("seconds", format!("{:.3}", row.seconds)),
                 ("steps/s", format!("{:.0}", row.steps_per_second)),
-                ("peak GB so far", row.peak_rss_bytes.map_or("?".into(), |b| format!("{:.2}", b as f64 / 1e9))),
+                (
+                    "peak GB so far",
+                    row.peak_rss_bytes.map_or("?".into(), |b| format!("{:.2}", b as f64 / 1e9)),
+                ),
             ]
         })?;
     }

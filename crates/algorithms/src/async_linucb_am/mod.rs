@@ -1,0 +1,42 @@
+#![doc = include_str!("README.md")]
+
+mod alternate;
+mod client;
+mod params;
+#[cfg(test)]
+mod tests;
+mod warm_up;
+
+pub use client::Client;
+pub use params::{Params, Valid};
+
+use cahoots_core::{Algorithm, ParamError, Seat, Setting};
+
+use crate::async_linucb::Server;
+use crate::linear::LinearMsg;
+
+/// A global component learned together, a local one learned alone.
+pub struct AsyncLinucbAm;
+
+impl Algorithm for AsyncLinucbAm {
+    const NAME: &'static str = "async-linucb-am";
+    const SUMMARY: &'static str =
+        "async-linucb for clients that share only part of their model (Li and Wang 2022, Algorithms 3 and 5)";
+    type Params = Params;
+    type Valid = Valid;
+    type Msg = LinearMsg;
+    type Client = Client;
+    type Server = Server;
+
+    fn check(params: Params, setting: &Setting) -> Result<Valid, ParamError> {
+        params.check(setting)
+    }
+
+    fn client(valid: &Valid, seat: &Seat) -> Client {
+        Client::new(valid, seat)
+    }
+
+    fn server(valid: &Valid, _seat: &Seat) -> Server {
+        Server::new(&valid.shared)
+    }
+}
