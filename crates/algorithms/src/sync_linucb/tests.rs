@@ -73,10 +73,9 @@ fn alg4_line10_fires_at_the_threshold_only_in_the_authors_code() {
 #[test]
 fn dislinucb_thresholds_follow_from_the_setting() {
     // N = 3, d = 2, T = 10: T ln(NT) / (dN) and T / (N d ln T).
-    for (name, expected) in [
-        ("dislinucb", 10.0 * libm::log(30.0) / 6.0),
-        ("dislinucb-authors", 10.0 / (6.0 * libm::log(10.0))),
-    ] {
+    for (name, expected) in
+        [("dislinucb", 10.0 * libm::log(30.0) / 6.0), ("dislinucb-authors", 10.0 / (6.0 * libm::log(10.0)))]
+    {
         assert!((valid(serde_json::json!({ "sync_threshold": name })).threshold - expected).abs() < 1e-12);
     }
     let params = serde_json::json!({ "sync_threshold": -1.0 });
