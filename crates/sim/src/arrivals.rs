@@ -1,5 +1,5 @@
-//! Who acts at a tick: everyone, or one client drawn by a law that does not
-//! change over time. Keyed by (seed, tick), so that all algorithms of an
+//! Who acts at a tick: everyone, some, or one client drawn by a law that does
+//! not change over time. Keyed by (seed, tick), so that all algorithms of an
 //! experiment meet the same clients.
 
 use cahoots_core::{ParamError, Tick, UserId};
@@ -19,6 +19,8 @@ pub enum ArrivalLaw {
     All,
     /// One client per tick, in turn.
     RoundRobin,
+    /// Each client at each tick with this chance, independently.
+    Participation(#[schemars(range(min = 0.0, max = 1.0), extend("exclusiveMinimum" = 0.0))] f64),
     /// One client per tick, client i (from 0) with a chance proportional to (i + 1)^-s.
     Zipf(#[schemars(range(min = 0.0))] f64),
     /// One client per tick, with chances drawn once from a symmetric Dirichlet law: the smaller the
@@ -33,6 +35,9 @@ impl ArrivalLaw {
             ArrivalLaw::Zipf(s) if !(s.is_finite() && s >= 0.0) => format!("zipf must be 0 or more, not {s}"),
             ArrivalLaw::Dirichlet(a) if !(a.is_finite() && a > 0.0) => {
                 format!("dirichlet must be a number above 0, not {a}")
+            }
+            ArrivalLaw::Participation(p) if !(p > 0.0 && p <= 1.0) => {
+                format!("participation must be above 0 and at most 1, not {p}")
             }
             _ => return Ok(()),
         };
@@ -53,6 +58,7 @@ enum Law {
     Uniform,
     All,
     RoundRobin,
+    Participation(f64),
     /// Weights summed up to and including each client.
     Weighted(Vec<f64>),
 }
@@ -64,6 +70,7 @@ impl Arrivals {
             ArrivalLaw::Uniform => Law::Uniform,
             ArrivalLaw::All => Law::All,
             ArrivalLaw::RoundRobin => Law::RoundRobin,
+            ArrivalLaw::Participation(p) => Law::Participation(p),
             ArrivalLaw::Zipf(s) => Law::Weighted((1..=clients).map(|i| libm::pow(i as f64, -s)).collect()),
             ArrivalLaw::Dirichlet(alpha) => {
                 // Ticks start at 1: 0 is free for what is drawn once. Most weights are tiny when alpha is,
@@ -95,6 +102,10 @@ impl Arrivals {
                 out.extend((0..self.clients as u32).map(UserId));
                 return;
             }
+            Law::Participation(p) => {
+                out.extend((0..self.clients as u32).filter(|_| draw.uniform() < *p).map(UserId));
+                return;
+            }
             Law::Uniform => draw.below(self.clients as u64) as usize,
             Law::RoundRobin => (tick.saturating_sub(1) % self.clients as u64) as usize,
             Law::Weighted(sums) => {
@@ -107,9 +118,13 @@ impl Arrivals {
         out.push(UserId(one as u32));
     }
 
-    /// How many act at each tick.
+    /// How many act at each tick, on average.
     pub fn per_tick(&self) -> usize {
-        if self.is_everyone() { self.clients } else { 1 }
+        match self.law {
+            Law::All => self.clients,
+            Law::Participation(p) => (p * self.clients as f64).round().max(1.0) as usize,
+            _ => 1,
+        }
     }
 
     /// Whether every client acts at every tick.
@@ -121,6 +136,25 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_client_takes_part_with_its_chance() {
+        let (clients, ticks, p) = (20, 4000, 0.3);
+        let mut arrivals = Arrivals::new(&ArrivalLaw::Participation(p), clients, 9);
+        let (mut counts, mut out) = (vec![0.0; clients], Vec::new());
+        for tick in 1..=ticks {
+            arrivals.at(tick, &mut out);
+            assert!(out.is_sorted());
+            out.iter().for_each(|user| counts[user.index()] += 1.0);
+        }
+        // Binomial.
+        let error = (ticks as f64 * p * (1.0 - p)).sqrt();
+        assert!(counts.iter().all(|count| (count - ticks as f64 * p).abs() < 5.0 * error), "{counts:?}");
+        assert_eq!(arrivals.per_tick(), 6);
+        assert!(
+            ArrivalLaw::Participation(0.0).check().is_err() && ArrivalLaw::Participation(1.0).check().is_ok()
+        );
+    }
 
     fn counts(law: ArrivalLaw, clients: usize, ticks: u64) -> Vec<f64> {
         let mut arrivals = Arrivals::new(&law, clients, 9);
