@@ -7,6 +7,8 @@
 pub mod arms;
 pub mod async_linucb;
 pub mod async_linucb_am;
+pub mod dyclu;
+pub mod hetofed;
 pub mod linear;
 pub mod linucb_alone;
 pub mod pf_ucb;

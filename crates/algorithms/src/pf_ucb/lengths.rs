@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 )]
 pub enum PhaseLengths {
     /// The same in every phase (lambda).
-    Constant(#[schemars(range(min = 0.0))] f64),
+    Constant(#[schemars(extend("exclusiveMinimum" = 0.0))] f64),
     /// A product of a number, a number to the power of p, and log T, each of which may be left out:
     /// "2^p log T", "2^p", "10 log T", "1.5^p".
     Formula(String),

@@ -35,12 +35,12 @@ pub struct Params {
     pub radius: Radius,
     /// The constant c of the bound B_p = sqrt(c log T / (M F(p))); `fidelity` decides when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub confidence_constant: Option<f64>,
     /// Sub-Gaussian scale sigma of the rewards, a factor of the bound. When absent: the paper's 1, or the
     /// environment's where that is larger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub reward_noise: Option<f64>,
     /// Follow the paper's text or its authors' code where they differ.
     #[serde(default)]

@@ -1,0 +1,168 @@
+//! The client of the hetofed family.
+
+use cahoots_core::policy::{LinearModel, LinearPolicy, uniform};
+use cahoots_core::{
+    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Seat, Stream, Unprotected, UserId,
+};
+use serde::{Deserialize, Serialize};
+
+use super::exploration::Explorer;
+use super::params::Valid;
+use super::threshold::Threshold;
+use crate::linear::{Chosen, LinearMsg, Signal};
+
+/// Explores, then learns with its clusters: asks for them when it has learned enough.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Client {
+    known: Buffered,
+    policy: LinearPolicy,
+    server: NodeId,
+    refresh: bool,
+    explorer: Explorer,
+    threshold: Threshold,
+    /// Requests are for whatever clusters the server will find, and are repeated until one is served.
+    recluster: bool,
+    /// Sizes of the clusters this client is in, largest first: D_k rises along the list.
+    sizes: Vec<u32>,
+    /// How many of them have been asked for since the last exchange.
+    asked_for: usize,
+}
+
+impl Client {
+    pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
+        Client {
+            known: Buffered::new(valid.linear.ridge, valid.linear.nothing.clone()),
+            policy: valid.linear.policy,
+            server: seat.server,
+            refresh: valid.refresh,
+            explorer: Explorer::new(valid.plan),
+            threshold: valid.threshold,
+            recluster: valid.variant.recluster,
+            // Before the first estimate of Algorithm 5 all clients are one cluster.
+            sizes: if valid.variant.recluster { vec![valid.users] } else { Vec::new() },
+            asked_for: 0,
+        }
+    }
+
+    /// What this client knows.
+    pub fn known(&self) -> &Buffered {
+        &self.known
+    }
+
+    /// Sizes of the clusters it has been told it is in, largest first.
+    pub fn cluster_sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    fn renew(&mut self) {
+        if self.refresh {
+            self.known.refresh();
+        }
+    }
+
+    /// Steps since the last exchange times gain in log-det: line 12 of Algorithm 2. An upload that has
+    /// only been looked at counts as not exchanged.
+    fn weight(&mut self) -> f64 {
+        self.known.unsynced_count() as f64 * self.known.unsynced_gain()
+    }
+
+    fn upload(&mut self, cx: &mut Cx<'_, LinearMsg>) {
+        let (number, exact) = self.known.take_upload();
+        let stats = cx.release(&mut Unprotected, exact);
+        cx.send(self.server, LinearMsg::Upload { number, stats });
+    }
+
+    /// Lines 11 to 15 of Algorithm 2, line 11 of Algorithm 5.
+    fn request_if_due(&mut self, cx: &mut Cx<'_, LinearMsg>) {
+        if self.asked_for == self.sizes.len() || !self.explorer.is_done() {
+            return;
+        }
+        let weight = self.weight();
+        let due = self.sizes.iter().take_while(|&&size| weight >= self.threshold.of(size)).count();
+        if due <= self.asked_for {
+            return;
+        }
+        if self.recluster {
+            // Says which view it was made with, so that a request overtaken by a view can be told.
+            cx.send(self.server, LinearMsg::signal(Signal::Request, self.known.version()));
+        } else {
+            // For all its clusters of at least this size.
+            self.asked_for = due;
+            cx.send(self.server, LinearMsg::signal(Signal::Request, self.sizes[due - 1].into()));
+        }
+    }
+
+    /// A reward came, or never will.
+    fn resolve(&mut self, cx: &mut Cx<'_, LinearMsg>) {
+        // The end of Algorithm 3: what was explored goes to the server.
+        if self.explorer.resolve() && !self.recluster {
+            self.upload(cx);
+        }
+    }
+}
+
+impl Machine for Client {
+    type Msg = LinearMsg;
+
+    fn on_message(
+        &mut self,
+        _from: NodeId,
+        message: LinearMsg,
+        cx: &mut Cx<'_, LinearMsg>,
+    ) -> Result<(), Misbehaviour> {
+        match message {
+            LinearMsg::Download { view, merged } => {
+                self.known.download(view, merged)?;
+                self.asked_for = 0;
+            }
+            LinearMsg::Clusters { sizes, .. } => {
+                self.explorer.end();
+                self.sizes = sizes;
+                self.asked_for = 0;
+            }
+            LinearMsg::Signal { signal: Signal::Ask, .. } => {
+                self.explorer.end();
+                self.upload(cx);
+            }
+            LinearMsg::Signal { signal: Signal::Merged, number } => self.known.merged_up_to(number)?,
+            LinearMsg::Signal { signal: Signal::Weigh, .. } => {
+                let weight = self.weight();
+                cx.send(self.server, LinearMsg::signal(Signal::Weight, weight.max(0.0).to_bits()));
+            }
+            other => return Err(other.unexpected()),
+        }
+        Ok(())
+    }
+}
+
+impl Learner for Client {
+    type Pending = Chosen;
+
+    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Chosen) {
+        self.renew();
+        let arm = if self.explorer.is_random() {
+            uniform(arms.len(), rng)
+        } else {
+            let known = &self.known;
+            let model =
+                LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
+            self.policy.choose(model, arms.features(), rng)
+        };
+        (arm, Chosen { context: arms.context(arm) })
+    }
+
+    fn commit(&mut self, _pending: &Chosen, _cx: &mut Cx<'_, LinearMsg>) {
+        self.renew();
+        self.explorer.decide();
+    }
+
+    fn observe(&mut self, pending: Chosen, reward: f64, cx: &mut Cx<'_, LinearMsg>) {
+        self.known.observe(&pending.context, reward);
+        self.resolve(cx);
+        self.request_if_due(cx);
+    }
+
+    fn abandon(&mut self, _pending: Chosen, cx: &mut Cx<'_, LinearMsg>) {
+        self.resolve(cx);
+    }
+}

@@ -1,0 +1,91 @@
+//! What the server knows of one client.
+
+use std::sync::Arc;
+
+use cahoots_core::{LinearStats, Misbehaviour, View, linalg};
+use serde::{Deserialize, Serialize};
+
+/// Uploads that a client keeps on top of its view before it is told that they can be added up.
+const UNTOLD: u64 = 8;
+
+/// One client's own data, and what it was last given.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Member {
+    /// All its uploads.
+    pub own: LinearStats,
+    /// Those since its last view: Delta V and Delta b.
+    pub since: LinearStats,
+    /// Its last view.
+    pub served: Arc<View>,
+    /// Number of its last upload.
+    pub merged: u64,
+    /// Number of its last upload at its last view.
+    served_at: u64,
+    /// Has been asked for an upload that has not come yet.
+    pub asked: bool,
+    /// Has missed a deadline and not answered since: not waited for.
+    pub overdue: bool,
+    /// Takes part in the estimate of the clusters.
+    pub explored: bool,
+    /// Will not come back.
+    pub left: bool,
+    /// How much it last said it had learned on its own.
+    pub weight: f64,
+    /// Sizes of clusters that it knows of.
+    pub told: Vec<u32>,
+}
+
+impl Member {
+    pub fn new(nothing: &Arc<View>) -> Self {
+        Member {
+            own: nothing.stats().clone(),
+            since: nothing.stats().clone(),
+            served: nothing.clone(),
+            merged: 0,
+            served_at: 0,
+            asked: false,
+            overdue: false,
+            explored: false,
+            left: false,
+            weight: 0.0,
+            told: Vec::new(),
+        }
+    }
+
+    /// Refuses an upload that is out of turn or that no data can have led to.
+    pub fn check(&self, number: u64, stats: &LinearStats, ridge: f64) -> Result<(), Misbehaviour> {
+        if number != self.merged + 1 {
+            return Err(Misbehaviour::Gap { expected: self.merged + 1, got: number });
+        }
+        stats.check(self.own.dim(), !self.own.contexts.is_empty())?;
+        linalg::log_det(&stats.gram, ridge).map(|_| ())
+    }
+
+    /// Takes an upload that was checked.
+    pub fn take(&mut self, number: u64, stats: &LinearStats) {
+        self.merged = number;
+        self.own.merge(stats);
+        self.since.merge(stats);
+    }
+
+    /// Is it time to tell the client that its uploads have been added up?
+    pub fn is_untold(&self) -> bool {
+        self.merged > self.served_at && (self.merged - self.served_at).is_multiple_of(UNTOLD)
+    }
+
+    /// It has been sent this view, which holds all its uploads.
+    pub fn serve(&mut self, view: Arc<View>) {
+        self.served = view;
+        self.since = self.since.emptied();
+        self.served_at = self.merged;
+        self.weight = 0.0;
+    }
+
+    /// Line 19 of Algorithm 5, from its uploads: steps since its last view times gain in log-det.
+    pub fn learned(&self, ridge: f64) -> f64 {
+        let mut gram = self.served.stats().gram.clone();
+        gram.add(&self.since.gram);
+        let gain = linalg::log_det(&gram, ridge).unwrap_or(0.0) - self.served.factor(ridge).log_det();
+        self.since.count as f64 * gain
+    }
+}

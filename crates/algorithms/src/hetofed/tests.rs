@@ -1,0 +1,88 @@
+//! What the paper says, checked on single machines with scripted inputs.
+
+mod machines;
+
+use cahoots_core::{
+    Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Private, Seating,
+    Setting,
+};
+
+use super::{Client, Hetofed, HetofedDr, HetofedE, HetofedPq, Server, Valid};
+use crate::linear::{LinearMsg, Signal};
+
+const DIM: usize = 2;
+
+fn setting(users: usize) -> Setting {
+    Setting { users, dim: DIM, local_dims: vec![], arms: 2, horizon: 100, reward_noise: 0.1, hosts: vec![] }
+}
+
+fn valid<A: Algorithm<Valid = Valid>>(users: usize, params: serde_json::Value) -> Valid {
+    A::check(serde_json::from_value(params).unwrap(), &setting(users)).unwrap()
+}
+
+fn client(valid: &Valid, id: u32) -> Client {
+    Hetofed::client(valid, &Seating::PerUser.seat(&setting(valid.users as usize), NodeId(id)))
+}
+
+/// A server that everyone has joined.
+fn server(valid: &Valid) -> Server {
+    let mut server = Server::new(valid);
+    for id in 0..valid.users {
+        step(&mut server, 0, |s, cx| s.on_membership(Membership::Joined(NodeId(id)), cx));
+    }
+    server
+}
+
+/// One step of a machine; what it sent.
+fn step<M: Machine>(
+    machine: &mut M,
+    now: u64,
+    input: impl FnOnce(&mut M, &mut Cx<'_, M::Msg>),
+) -> Vec<(NodeId, M::Msg)> {
+    let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
+    input(machine, &mut Cx::new(NodeId(0), now, &keys, &mut positions, &mut effects));
+    effects.outbox
+}
+
+fn message(server: &mut Server, from: u32, now: u64, message: LinearMsg) -> Vec<(NodeId, LinearMsg)> {
+    step(server, now, |s, cx| s.on_message(NodeId(from), message, cx).unwrap())
+}
+
+fn wake(server: &mut Server, now: u64) -> Vec<(NodeId, LinearMsg)> {
+    step(server, now, |s, cx| s.on_wake(cx))
+}
+
+fn request(server: &mut Server, from: u32, now: u64, number: u64) {
+    let sent = message(server, from, now, LinearMsg::signal(Signal::Request, number));
+    assert!(sent.is_empty(), "requests wait for the end of the step");
+}
+
+/// `n` observations of each axis, rewards 1 on the first and `second` on the other.
+fn data(n: u32, second: f64) -> LinearStats {
+    let mut stats = LinearStats::empty(DIM);
+    for _ in 0..n {
+        stats.observe(&[1.0, 0.0], 1.0);
+        stats.observe(&[0.0, 1.0], second);
+    }
+    stats
+}
+
+fn upload(number: u64, stats: LinearStats) -> LinearMsg {
+    LinearMsg::Upload { number, stats: Private::received(stats) }
+}
+
+fn asked(sent: &[(NodeId, LinearMsg)]) -> Vec<u32> {
+    let ask = |(to, message): &(NodeId, LinearMsg)| {
+        matches!(message, LinearMsg::Signal { signal: Signal::Ask, .. }).then_some(to.0)
+    };
+    sent.iter().filter_map(ask).collect()
+}
+
+/// Receivers of views, with the observations in them.
+fn downloads(sent: &[(NodeId, LinearMsg)]) -> Vec<(u32, u64)> {
+    let download = |(to, message): &(NodeId, LinearMsg)| match message {
+        LinearMsg::Download { view, .. } => Some((to.0, view.stats().count)),
+        _ => None,
+    };
+    sent.iter().filter_map(download).collect()
+}
