@@ -20,6 +20,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(commands::run::Args),
+    Reproduce(commands::reproduce::Args),
     Plot(commands::plot::Args),
     Algorithms(commands::algorithms::Args),
     Environments(commands::environments::Args),
@@ -37,6 +38,7 @@ cahoots: federated bandit learning
 
   cahoots run                      a first experiment, in seconds
   cahoots run FILE.toml            an experiment of your own: worlds, algorithms, sweeps, seeds
+  cahoots reproduce --list         the papers' tables and figures, paper beside ours
   cahoots algorithms               what can be run; with a name, its parameters
   cahoots environments             the worlds to run it in; with a name, their keys
   cahoots plot DIR                 the figures of earlier results again
@@ -65,6 +67,7 @@ fn dispatch(cli: Cli) -> Result<(), LabError> {
     match cli.command {
         None => print::out(GUIDE),
         Some(Command::Run(args)) => commands::run::run(args),
+        Some(Command::Reproduce(args)) => commands::reproduce::run(args),
         Some(Command::Plot(args)) => commands::plot::run(&args),
         Some(Command::Algorithms(args)) => commands::algorithms::run(&args),
         Some(Command::Environments(args)) => commands::environments::run(&args),

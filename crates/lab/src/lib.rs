@@ -1,13 +1,15 @@
 //! The laboratory: experiment files, runs, results and figures.
 //!
 //! An [`experiment`] file is read and checked, [`run`] runs every entry with
-//! every seed and keeps what is done, [`results`] sums up, [`figure`] draws.
+//! every seed and keeps what is done, [`results`] sums up, [`figure`] draws,
+//! [`reproduce`] puts the papers' tables and figures beside ours.
 
 mod error;
 pub mod experiment;
 pub mod figure;
 mod files;
 mod load;
+pub mod reproduce;
 pub mod results;
 pub mod run;
 

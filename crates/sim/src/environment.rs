@@ -159,7 +159,7 @@ mod tests {
         );
         assert_eq!(
             refusal(json!({ "kind": "split", "dim_local": "x" })),
-            "dim_local must be a number, or { per_client = [...] }"
+            "dim_local must be a number, { per_client = [...] } or { total = number }"
         );
     }
 
@@ -213,6 +213,10 @@ mod tests {
             ),
             (json!({ "kind": "split", "dim_global": 0 }), "dim_global: must be at least 1, not 0"),
             (json!({ "kind": "split", "dim_local": 0 }), "dim_local: must be at least 1, not 0"),
+            (
+                json!({ "kind": "split", "dim_local": { "total": 12 } }),
+                "dim_local: must be at least 1, not 0",
+            ),
             (
                 json!({ "kind": "split", "clients": 3, "dim_local": { "per_client": [1, 2] } }),
                 "dim_local: per_client needs 3 numbers, not 2",

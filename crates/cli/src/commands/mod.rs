@@ -6,6 +6,8 @@ pub mod client;
 pub mod environments;
 mod parameters;
 pub mod plot;
+pub mod reproduce;
 pub mod run;
 pub mod serve;
 pub mod soak;
+mod stop;

@@ -1,20 +1,17 @@
 //! `cahoots run`: an experiment from a file.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use cahoots_lab::experiment::{Source, json_schema};
 use cahoots_lab::results::table;
 use cahoots_lab::run::{Options, Outcome, Start};
 use cahoots_lab::{LabError, from_text, load};
 
+use super::stop;
 use crate::print;
 
 /// The experiment that runs when no file is named.
 const QUICK: &str = include_str!("../../../../examples/quick.toml");
-
-/// Set by Ctrl-C.
-static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Run an experiment: every algorithm with every seed, in the same worlds.
 ///
@@ -80,13 +77,12 @@ pub fn run(args: Args) -> Result<(), LabError> {
         _ => Start::Fresh,
     };
     let out = args.out.unwrap_or_else(|| PathBuf::from("results").join(&experiment.name));
-    stop_on_ctrl_c();
     let options = Options {
-        jobs: args.jobs.map_or_else(cores, usize::from),
+        jobs: args.jobs.map_or_else(stop::cores, usize::from),
         start,
         quiet: args.quiet,
         command: std::env::args().collect(),
-        stop: &STOP,
+        stop: stop::on_ctrl_c(),
     };
     let outcome = cahoots_lab::run::run(&experiment, &out, &options)?;
     let title = experiment.title.as_deref().unwrap_or(&experiment.name);
@@ -112,21 +108,4 @@ fn report(outcome: &Outcome, title: &str, seeds: usize, json: bool, quiet: bool)
          regret.svg, regret-vs-communication.svg (and .png)\n",
         table(&outcome.summaries)
     ))
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// The first Ctrl-C lets finished runs be kept, the second ends the program at once.
-fn stop_on_ctrl_c() {
-    let handled = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-        eprintln!("\nstopping; finished runs are kept (once more: at once)");
-    });
-    if handled.is_err() {
-        eprintln!("note: Ctrl-C will end the program at once");
-    }
 }

@@ -20,7 +20,7 @@ pub fn table(summaries: &[Summary]) -> String {
             let difference = || plus_minus(summary.regret_vs_first_mean, summary.regret_vs_first_ci95, true);
             row.push(if first { "-".into() } else { difference() });
         }
-        row.push(number(summary.reward_mean));
+        row.push(readable(summary.reward_mean));
         row.push(grouped(summary.transfers_mean, 0));
         row.push(bytes(summary.bytes_mean));
         row.push(duration(summary.ns_per_step));
@@ -43,20 +43,20 @@ fn aligned(rows: &[Vec<String>]) -> String {
 }
 
 /// A mean and half its interval, with two digits of the latter.
-fn plus_minus(mean: f64, half: Option<f64>, signed: bool) -> String {
+pub fn plus_minus(mean: f64, half: Option<f64>, signed: bool) -> String {
     let sign = if signed && mean > 0.0 { "+" } else { "" };
     match half {
         Some(half) if half > 0.0 => {
             let decimals = (1.0 - half.log10().floor()).clamp(0.0, 4.0) as usize;
             format!("{sign}{} ± {}", grouped(mean, decimals), grouped(half, decimals))
         }
-        Some(_) => format!("{sign}{} ± 0", number(mean)),
-        None => format!("{sign}{}", number(mean)),
+        Some(_) => format!("{sign}{} ± 0", readable(mean)),
+        None => format!("{sign}{}", readable(mean)),
     }
 }
 
 /// About four digits.
-fn number(value: f64) -> String {
+pub fn readable(value: f64) -> String {
     let decimals = if value == 0.0 { 0.0 } else { (3.0 - value.abs().log10().floor()).clamp(0.0, 4.0) };
     grouped(value, decimals as usize)
 }
@@ -103,9 +103,9 @@ mod tests {
         assert_eq!(grouped(1234567.4, 0), "1,234,567");
         assert_eq!(grouped(-999.96, 1), "-1,000.0");
         assert_eq!(grouped(-0.001, 1), "0.0");
-        assert_eq!(number(0.0), "0");
-        assert_eq!(number(0.01234), "0.0123");
-        assert_eq!(number(581.27), "581.3");
+        assert_eq!(readable(0.0), "0");
+        assert_eq!(readable(0.01234), "0.0123");
+        assert_eq!(readable(581.27), "581.3");
         assert_eq!(bytes(2_812_345.0), "2.8 MB");
         assert_eq!(bytes(512.0), "512 B");
         assert_eq!(duration(627.3), "627 ns");

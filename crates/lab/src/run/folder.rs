@@ -129,20 +129,25 @@ impl Folder {
 
     /// The record of a run, if it is there and whole.
     pub fn record(&self, entry: usize, key: &str, seed: u64) -> Option<Record> {
-        let text = fs::read_to_string(self.record_path(entry, key, seed)).ok()?;
-        let record: Record = serde_json::from_str(&text).ok()?;
-        (record.entry == key && record.seed == seed).then_some(record)
+        record(&self.path, entry, key, seed)
     }
 
     /// Keeps the record of a run.
     pub fn keep(&self, entry: usize, record: &Record) -> Result<(), LabError> {
         let text = serde_json::to_string(record).unwrap_or_default();
-        files::write(&self.record_path(entry, &record.entry, record.seed), text.as_bytes())
+        files::write(&record_path(&self.path, entry, &record.entry, record.seed), text.as_bytes())
     }
+}
 
-    fn record_path(&self, entry: usize, key: &str, seed: u64) -> PathBuf {
-        self.path.join(SEEDS).join(format!("{entry:03}-{key}-{seed}.json"))
-    }
+/// The record of a run in a folder, if it is there and whole.
+pub fn record(folder: &Path, entry: usize, key: &str, seed: u64) -> Option<Record> {
+    let text = fs::read_to_string(record_path(folder, entry, key, seed)).ok()?;
+    let record: Record = serde_json::from_str(&text).ok()?;
+    (record.entry == key && record.seed == seed).then_some(record)
+}
+
+fn record_path(folder: &Path, entry: usize, key: &str, seed: u64) -> PathBuf {
+    folder.join(SEEDS).join(format!("{entry:03}-{key}-{seed}.json"))
 }
 
 /// The manifest of a folder of results.

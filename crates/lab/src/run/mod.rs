@@ -82,3 +82,16 @@ fn still_to_do(experiment: &Experiment, folder: &Folder, keys: &[String]) -> Vec
     }
     queue
 }
+
+/// The records of a finished run, one list per entry.
+pub fn records(experiment: &Experiment, folder: &Path) -> Result<Vec<Vec<Record>>, LabError> {
+    let manifest = Manifest::new(experiment, &[]);
+    let all = experiment.entries.iter().enumerate().map(|(number, entry)| {
+        let key = manifest.key(number);
+        let own = experiment.seeds.iter().map(|&seed| folder::record(folder, number, &key, seed));
+        own.collect::<Option<Vec<Record>>>().ok_or_else(|| {
+            LabError::Failed(format!("the finished runs of {} can no longer be read", entry.label))
+        })
+    });
+    all.collect()
+}

@@ -49,7 +49,11 @@ pub struct SplitParams {
 
 /// Features of a client's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, deny_unknown_fields, expecting = "dim_local must be a number, or { per_client = [...] }")]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "dim_local must be a number, { per_client = [...] } or { total = number }"
+)]
 pub enum LocalDim {
     /// The same number for every client.
     Same(#[schemars(range(min = 1))] usize),
@@ -58,31 +62,44 @@ pub enum LocalDim {
         /// Features of each client.
         per_client: Vec<usize>,
     },
+    /// As many as give every client so many features in all.
+    Total {
+        /// Global and local features together.
+        #[schemars(range(min = 2))]
+        total: usize,
+    },
 }
 
-impl LocalDim {
+/// Features of each client's own, worked out.
+#[derive(Clone, Debug)]
+enum LocalDims {
+    Same(usize),
+    PerClient(Vec<usize>),
+}
+
+impl LocalDims {
     fn of(&self, user: UserId) -> usize {
         match self {
-            LocalDim::Same(dim) => *dim,
-            LocalDim::PerClient { per_client } => per_client[user.index()],
+            LocalDims::Same(dim) => *dim,
+            LocalDims::PerClient(per_client) => per_client[user.index()],
         }
     }
 
     fn largest(&self) -> usize {
         match self {
-            LocalDim::Same(dim) => *dim,
-            LocalDim::PerClient { per_client } => per_client.iter().copied().max().unwrap_or(0),
+            LocalDims::Same(dim) => *dim,
+            LocalDims::PerClient(per_client) => per_client.iter().copied().max().unwrap_or(0),
         }
     }
 
     fn check(&self, clients: usize) -> Result<(), ParamError> {
         match self {
-            LocalDim::Same(dim) => check::count("dim_local", *dim),
-            LocalDim::PerClient { per_client } if per_client.len() != clients => {
+            LocalDims::Same(dim) => check::count("dim_local", *dim),
+            LocalDims::PerClient(per_client) if per_client.len() != clients => {
                 let problem = format!("per_client needs {clients} numbers, not {}", per_client.len());
                 Err(ParamError::new("dim_local", problem))
             }
-            LocalDim::PerClient { per_client } => {
+            LocalDims::PerClient(per_client) => {
                 per_client.iter().try_for_each(|&dim| check::count("dim_local", dim))
             }
         }
@@ -139,16 +156,21 @@ impl SplitParams {
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.clients, seed)))
     }
 
-    fn local(&self) -> LocalDim {
-        let usual = if self.shared_features { self.dim_global } else { 13 };
-        self.dim_local.clone().unwrap_or(LocalDim::Same(usual))
+    fn local(&self) -> LocalDims {
+        match &self.dim_local {
+            Some(LocalDim::Same(dim)) => LocalDims::Same(*dim),
+            Some(LocalDim::PerClient { per_client }) => LocalDims::PerClient(per_client.clone()),
+            Some(LocalDim::Total { total }) => LocalDims::Same(total.saturating_sub(self.dim_global)),
+            None if self.shared_features => LocalDims::Same(self.dim_global),
+            None => LocalDims::Same(13),
+        }
     }
 }
 
 /// Linear rewards from shared and own features.
 struct SplitLaw {
     seed: u64,
-    dims: LocalDim,
+    dims: LocalDims,
     theta: Vec<f64>,
     /// The parameter and the client it belongs to.
     own_theta: Vec<f64>,

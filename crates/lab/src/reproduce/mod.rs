@@ -1,0 +1,218 @@
+//! The papers' tables and figures: what a paper says beside what is measured here.
+//!
+//! An [`Item`] is one table or figure. Its experiments are files of `experiments/`, part of the
+//! program; its `judge` compares what they gave with what the paper says, [claim](Claim) by claim,
+//! and draws the figure in the paper's layout. A claim that does not hold is a result, not a
+//! failure. To add an item: a file in its paper's folder, a line in that folder's list.
+
+mod claim;
+mod findings;
+mod measured;
+mod paper_004;
+mod report;
+mod state;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+pub use claim::{Claim, Said, Verdict};
+pub use findings::{Findings, Picture};
+pub use measured::{Measured, MeasuredPart, Runs};
+pub use report::Report;
+pub use state::State;
+
+use crate::error::LabError;
+use crate::experiment::{self, Source};
+use crate::from_text;
+use crate::run::{self, Start};
+
+/// A table or figure of a paper.
+#[derive(Debug)]
+pub struct Item {
+    /// Paper and number, as in `004/figure-2a`.
+    pub name: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// The experiments it takes.
+    pub parts: &'static [Part],
+    /// About how many seconds it takes on one core.
+    pub seconds: Cost,
+    /// Compares what was measured with what the paper says.
+    pub judge: fn(&Measured, &mut Findings) -> Result<(), LabError>,
+}
+
+/// One experiment of an item.
+#[derive(Debug)]
+pub struct Part {
+    /// What it is called within its item.
+    pub name: &'static str,
+    /// An experiment file. Paths in it that begin with `DATA/` are found in the folder of `--data`.
+    pub text: &'static str,
+    /// Seeds of a quick look.
+    pub quick_seeds: u64,
+}
+
+/// Seconds on one core.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    /// All seeds.
+    pub full: f64,
+    /// With `--quick`.
+    pub quick: f64,
+}
+
+/// How to reproduce. None of it changes a result but `quick`.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    /// Few seeds: a look, wide intervals.
+    pub quick: bool,
+    /// Folder of the datasets.
+    pub data: Option<&'a Path>,
+    /// Threads.
+    pub jobs: usize,
+    /// Begin anew instead of using the runs that are there.
+    pub force: bool,
+    /// Show no progress.
+    pub quiet: bool,
+    /// How the program was called.
+    pub command: Vec<String>,
+    /// Set to stop; what is done is kept.
+    pub stop: &'a AtomicBool,
+}
+
+/// Every table and figure there is.
+pub fn items() -> impl Iterator<Item = &'static Item> {
+    [paper_004::ITEMS].into_iter().flatten()
+}
+
+/// The items that names stand for: `004/figure-2a`, `004/figure-2` for all its panels, `004` for all of a paper. None for all there are.
+pub fn select(names: &[String]) -> Result<Vec<&'static Item>, LabError> {
+    if names.is_empty() {
+        return Ok(items().collect());
+    }
+    let mut selected: Vec<&'static Item> = Vec::new();
+    for name in names {
+        let found: Vec<&'static Item> = items().filter(|item| stands_for(name, item.name)).collect();
+        if found.is_empty() {
+            let known: Vec<&str> = items().map(|item| item.name).collect();
+            let remedy = experiment::nearest(name, &known)
+                .map_or(String::new(), |near| format!("; did you mean {near}?"));
+            return Err(LabError::Input(format!(
+                "there is no table or figure {name}{remedy}\n`cahoots reproduce --list` shows them all"
+            )));
+        }
+        for item in found {
+            if !selected.iter().any(|there| there.name == item.name) {
+                selected.push(item);
+            }
+        }
+    }
+    Ok(selected)
+}
+
+/// Whether a name stands for an item: its own, its paper's, or its figure's without the panel's letter.
+fn stands_for(name: &str, item: &str) -> bool {
+    match item.strip_prefix(name) {
+        Some(rest) => {
+            rest.is_empty()
+                || rest.starts_with('/')
+                || (rest.len() == 1 && rest.chars().all(char::is_alphabetic))
+        }
+        None => false,
+    }
+}
+
+impl Item {
+    /// Whether it reads datasets.
+    pub fn needs_data(&self) -> bool {
+        self.parts.iter().any(|part| part.text.contains(DATA))
+    }
+}
+
+/// Begins a path to a dataset.
+const DATA: &str = "\"DATA/";
+
+/// Runs what is still to be run of an item, compares, draws; everything goes to a folder of its own in `out`.
+pub fn reproduce(item: &Item, out: &Path, options: &Options<'_>) -> Result<Report, LabError> {
+    let begun = Instant::now();
+    let folder = out.join(item.name);
+    let mut measured = Measured::default();
+    for part in item.parts {
+        let source = Source {
+            name: format!("{}: {}.toml", item.name, part.name),
+            text: with_data(item, part, options)?,
+        };
+        let experiment = from_text(source, options.quick.then_some(part.quick_seeds))?;
+        let run = run::Options {
+            jobs: options.jobs,
+            start: if options.force { Start::Force } else { Start::Resume },
+            quiet: options.quiet,
+            command: options.command.clone(),
+            stop: options.stop,
+        };
+        let part_folder = folder.join(part.name);
+        run::run(&experiment, &part_folder, &run)?;
+        measured.push(part.name, run::records(&experiment, &part_folder)?, experiment);
+    }
+    let mut findings = Findings::default();
+    (item.judge)(&measured, &mut findings)?;
+    let mut report = Report::new(item, options.quick, &measured, findings, begun.elapsed().as_secs_f64());
+    report.write(&folder)?;
+    Ok(report)
+}
+
+/// The text of a part with the folder of the datasets in its place.
+fn with_data(item: &Item, part: &Part, options: &Options<'_>) -> Result<String, LabError> {
+    if !part.text.contains(DATA) {
+        return Ok(part.text.to_string());
+    }
+    let Some(data) = options.data else {
+        return Err(LabError::Input(format!(
+            "{} reads a dataset: name the folder that holds it with --data DIR",
+            item.name
+        )));
+    };
+    let shown = data.display().to_string().replace('\\', "/");
+    Ok(part.text.replace(DATA, &format!("\"{}/", shown.trim_end_matches('/'))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_in_the_papers_folder() {
+        let mut names: Vec<&str> = items().map(|item| item.name).collect();
+        assert!(names.iter().all(|name| name.split('/').count() == 2));
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn every_embedded_experiment_is_sound() {
+        for item in items().filter(|item| !item.needs_data()) {
+            for part in item.parts {
+                let source = Source { name: format!("{} {}", item.name, part.name), text: part.text.into() };
+                let experiment = from_text(source, Some(part.quick_seeds)).unwrap();
+                assert_eq!(experiment.seeds.len() as u64, part.quick_seeds);
+            }
+        }
+    }
+
+    #[test]
+    fn names_select_items_or_whole_papers() {
+        let all = select(&["004".into()]).unwrap();
+        assert!(all.iter().any(|item| item.name == "004/figure-2a"));
+        assert_eq!(select(&["004".into(), "004/figure-2a".into()]).unwrap().len(), all.len());
+        let panels = select(&["004/figure-2".into()]).unwrap();
+        assert_eq!(
+            panels.iter().map(|item| item.name).collect::<Vec<_>>(),
+            ["004/figure-2a", "004/figure-2b"]
+        );
+        let message = select(&["004/figur-3".into()]).unwrap_err().to_string();
+        assert!(message.contains("did you mean 004/figure-3?"), "{message}");
+    }
+}

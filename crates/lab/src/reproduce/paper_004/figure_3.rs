@@ -1,0 +1,135 @@
+//! Figure 3: the share of global features, against regret and communication.
+
+use crate::error::LabError;
+use crate::figure::{Axis, Figure, Panels, Point, Series};
+use crate::reproduce::findings::AUTHORS_CODE;
+use crate::reproduce::measured::with_band;
+use crate::reproduce::{Cost, Findings, Item, Measured, Part, Runs, Said, Verdict};
+use crate::results::readable;
+use crate::run::Record;
+
+/// Figure 3.
+pub const ITEM: Item = Item {
+    name: "004/figure-3",
+    title: "Async-LinUCB-AM: more global features, less regret, more communication",
+    parts: &[Part {
+        name: "split",
+        text: include_str!("../../../../../experiments/004/figure-3.toml"),
+        quick_seeds: 2,
+    }],
+    seconds: Cost { full: 600.0, quick: 120.0 },
+    judge,
+};
+
+const PAPER: &str = "Async-LinUCB-AM";
+const AUTHORS: &str = "Async-LinUCB-AM, as in the authors' code";
+
+/// Global and local features together.
+const FEATURES: f64 = 25.0;
+
+fn regret(record: &Record) -> f64 {
+    record.regret
+}
+
+fn transfers(record: &Record) -> f64 {
+    record.transfers() as f64
+}
+
+/// Negative, to ask whether it grows.
+fn unsent(record: &Record) -> f64 {
+    -transfers(record)
+}
+
+fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
+    let part = measured.part("split")?;
+    for block in [PAPER, AUTHORS] {
+        let family: Vec<&Runs> = part.block(block).collect();
+        trend(findings, &format!("{block}: regret"), "keeps decreasing with d_g", &family, regret, 1.0);
+        trend(
+            findings,
+            &format!("{block}: communication"),
+            "keeps increasing with d_g",
+            &family,
+            unsent,
+            -1.0,
+        );
+    }
+    let given = [("dim_global=4", 10_350.0, 4_017.0), ("dim_global=24", 2_000.0, 16_107.0)];
+    for (world, regret_said, sent_said) in given {
+        if let Some(runs) = part.block(AUTHORS).find(|runs| runs.stage.contains(world)) {
+            findings.number_from(
+                AUTHORS_CODE,
+                format!("regret, {world}"),
+                Said::mean(regret_said, 1),
+                runs,
+                regret,
+            );
+            findings.number_from(
+                AUTHORS_CODE,
+                format!("transfers, {world}"),
+                Said::mean(sent_said, 1),
+                runs,
+                transfers,
+            );
+        }
+    }
+    findings.note(
+        "The figures of the authors' code come from one instance, with its anisotropic arms; the worlds here \
+         have arms in unit balls, as the paper says.",
+    );
+    let panel = |title: &str, label: &str, value: fn(&Record) -> f64| {
+        let line = |block: &'static str| {
+            let point = |runs: &Runs| {
+                let at = runs.estimate(value);
+                with_band(Point::new(share(runs), at.mean), &at)
+            };
+            Series::connected_dots(block, part.block(block).map(point).collect())
+        };
+        Figure {
+            title: title.into(),
+            x: Axis::linear("d_g / (d_g + d_l)"),
+            y: Axis::linear(label),
+            series: vec![line(PAPER), line(AUTHORS)],
+            note: Some(format!("mean over {} seeds, bars: 95% confidence", part.experiment.seeds.len())),
+        }
+    };
+    findings.figure(
+        "figure-3",
+        Panels {
+            title: "Heterogeneous clients, gamma = 5".into(),
+            columns: 2,
+            panels: vec![
+                panel("Regret", "Accumulated regret", regret),
+                panel("Communication", "Transfers", transfers),
+            ],
+        },
+    );
+    Ok(())
+}
+
+fn share(runs: &Runs) -> f64 {
+    let digits: String = runs.stage.chars().filter(char::is_ascii_digit).collect();
+    digits.parse::<f64>().unwrap_or(f64::NAN) / FEATURES
+}
+
+/// Whether something falls from each world to the next.
+fn trend(
+    findings: &mut Findings,
+    what: &str,
+    paper: &str,
+    family: &[&Runs],
+    value: fn(&Record) -> f64,
+    sign: f64,
+) {
+    let verdicts: Vec<Verdict> =
+        family.windows(2).map(|pair| Verdict::below_zero(&pair[1].difference(pair[0], value))).collect();
+    let verdict = if verdicts.contains(&Verdict::DoesNotHold) {
+        Verdict::DoesNotHold
+    } else if verdicts.iter().all(|verdict| *verdict == Verdict::Holds) {
+        Verdict::Holds
+    } else {
+        Verdict::Undecided
+    };
+    let seen: Vec<String> = family.iter().map(|runs| readable(sign * runs.estimate(value).mean)).collect();
+    findings.claim(what, paper, seen.join(", "), verdict);
+}
