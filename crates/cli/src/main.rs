@@ -21,6 +21,7 @@ struct Cli {
 enum Command {
     Run(commands::run::Args),
     Reproduce(commands::reproduce::Args),
+    Plan(commands::plan::Args),
     Plot(commands::plot::Args),
     Algorithms(commands::algorithms::Args),
     Environments(commands::environments::Args),
@@ -41,6 +42,7 @@ cahoots: federated bandit learning
   cahoots reproduce --list         the papers' tables and figures, paper beside ours
   cahoots algorithms               what can be run; with a name, its parameters
   cahoots environments             the worlds to run it in; with a name, their keys
+  cahoots plan ...                 thresholds from a communication budget
   cahoots plot DIR                 the figures of earlier results again
   cahoots serve FILE.toml          a coordinator
   cahoots client FILE.toml         a client beside an app: local HTTP, durable, works offline
@@ -68,6 +70,7 @@ fn dispatch(cli: Cli) -> Result<(), LabError> {
         None => print::out(GUIDE),
         Some(Command::Run(args)) => commands::run::run(args),
         Some(Command::Reproduce(args)) => commands::reproduce::run(args),
+        Some(Command::Plan(args)) => commands::plan::run(args),
         Some(Command::Plot(args)) => commands::plot::run(&args),
         Some(Command::Algorithms(args)) => commands::algorithms::run(&args),
         Some(Command::Environments(args)) => commands::environments::run(&args),

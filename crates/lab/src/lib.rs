@@ -9,6 +9,7 @@ pub mod experiment;
 pub mod figure;
 mod files;
 mod load;
+pub mod plan;
 pub mod reproduce;
 pub mod results;
 pub mod run;

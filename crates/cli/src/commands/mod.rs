@@ -5,6 +5,7 @@ pub mod bench;
 pub mod client;
 pub mod environments;
 mod parameters;
+pub mod plan;
 pub mod plot;
 pub mod reproduce;
 pub mod run;

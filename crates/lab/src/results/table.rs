@@ -62,7 +62,7 @@ pub fn readable(value: f64) -> String {
 }
 
 /// 1234567.4 as 1,234,567.
-fn grouped(value: f64, decimals: usize) -> String {
+pub fn grouped(value: f64, decimals: usize) -> String {
     let digits = format!("{:.decimals$}", value.abs());
     let (whole, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
     let mut out = String::new();

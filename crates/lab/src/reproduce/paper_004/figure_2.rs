@@ -15,7 +15,7 @@ pub const UNIFORM: Item = Item {
     parts: &[Part {
         name: "uniform",
         text: include_str!("../../../../../experiments/004/figure-2a.toml"),
-        quick_seeds: 2,
+        quick_seeds: 3,
     }],
     seconds: Cost { full: 300.0, quick: 60.0 },
     judge: judge_uniform,
@@ -28,7 +28,7 @@ pub const UNEVEN: Item = Item {
     parts: &[Part {
         name: "uneven",
         text: include_str!("../../../../../experiments/004/figure-2b.toml"),
-        quick_seeds: 2,
+        quick_seeds: 3,
     }],
     seconds: Cost { full: 1200.0, quick: 240.0 },
     judge: judge_uneven,
