@@ -268,3 +268,49 @@ fn killed_and_resumed_equals_never_killed() {
     let curves = |name: &str| fs::read(folder.path().join(name).join("curves.parquet")).unwrap();
     assert!(curves("results/x") == curves("whole"));
 }
+
+#[test]
+fn reproductions_are_listed_and_unknown_ones_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let listed = cahoots(folder.path(), &["reproduce", "--list", "--json"]);
+    assert!(listed.status.success());
+    let listed = text(&listed.stdout);
+    let items: Vec<Json> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(items.iter().any(|item| item["item"] == "004/figure-2a" && item["state"] == "not run"));
+    let refused = cahoots(folder.path(), &["reproduce", "004/figure-9"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("did you mean 004/figure-"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn a_reproduction_ends_in_claims_and_is_not_run_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["reproduce", "004/authors-code", "--quick", "--json", "--out", "out"];
+    let first = cahoots(folder.path(), &args);
+    assert!(first.status.success(), "{}", text(&first.stderr));
+    let report: Json = serde_json::from_str(&text(&first.stdout)).unwrap();
+    assert_eq!(report["item"], "004/authors-code");
+    let claims = report["claims"].as_array().unwrap();
+    assert!(claims.iter().any(|claim| claim["verdict"] == "holds"));
+    for name in ["report.md", "report.json", "authors-code.svg", "authors-code.png"] {
+        assert!(folder.path().join("out/004/authors-code").join(name).exists(), "{name}");
+    }
+    let again = cahoots(folder.path(), &args);
+    assert!(text(&again.stderr).contains("18 of 18 runs are there already"), "{}", text(&again.stderr));
+    let second: Json = serde_json::from_str(&text(&again.stdout)).unwrap();
+    assert_eq!(second["claims"], report["claims"]);
+    let listed = cahoots(folder.path(), &["reproduce", "--list", "--out", "out"]);
+    assert!(text(&listed.stdout).contains("claims hold"), "{}", text(&listed.stdout));
+}
+
+#[test]
+fn a_plan_names_thresholds_and_wants_a_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = ["plan", "-n", "30", "-d", "4", "-t", "1000"];
+    let planned = cahoots(folder.path(), &[&size[..], &["--transfers", "500", "--json"]].concat());
+    assert!(planned.status.success(), "{}", text(&planned.stderr));
+    let plan: Json = serde_json::from_str(&text(&planned.stdout)).unwrap();
+    assert_eq!(plan["plan"]["rows"].as_array().unwrap().len(), 4);
+    assert!(plan["plan"]["rows"][0]["params"]["upload_ratio"].as_f64().unwrap() > 1.0);
+    assert_eq!(cahoots(folder.path(), &size).status.code(), Some(2));
+}

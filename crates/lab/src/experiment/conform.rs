@@ -23,9 +23,13 @@ pub fn likeliest_record<'a>(shape: &'a Shape, table: &Table) -> Option<&'a Recor
         Shape::Record(record) => Some(record),
         _ => None,
     });
-    records
-        .rev()
-        .max_by_key(|record| table.entries.iter().filter(|entry| record.field(&entry.key).is_some()).count())
+    let known =
+        |record: &Record| table.entries.iter().filter(|entry| record.field(&entry.key).is_some()).count();
+    let misspelt = |record: &Record| {
+        let keys: Vec<&str> = record.keys().collect();
+        table.entries.iter().filter(|entry| suggest::nearest(&entry.key, &keys).is_some()).count()
+    };
+    records.rev().max_by_key(|record| (known(record), misspelt(record)))
 }
 
 /// The complaint about a key that a record does not have.
