@@ -61,8 +61,8 @@ fn transfers(record: &Record) -> f64 {
 fn judge_uniform(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
     let part = measured.part("uniform")?;
     let (asynchronous, synchronous) = families(part, "");
-    smooth(findings, "", ASYNC, &asynchronous);
-    smooth(findings, "", SYNC, &synchronous);
+    smooth(findings, ASYNC, &asynchronous);
+    smooth(findings, SYNC, &synchronous);
     compare(
         findings,
         "uniform clients",
@@ -149,43 +149,45 @@ fn compare(findings: &mut Findings, what: &str, paper: &str, one: (&str, &[&Runs
     }
 }
 
-/// A smooth trade-off: from each threshold to the next larger one, less is sent and regret grows.
-fn smooth(findings: &mut Findings, what: &str, name: &str, family: &[&Runs]) {
-    let mut worst: Option<(String, Estimate)> = None;
-    let mut rises = 0;
+/// A smooth trade-off: from each threshold to the next larger one, regret grows and less is sent.
+fn smooth(findings: &mut Findings, name: &str, family: &[&Runs]) {
+    monotone(findings, format!("{name}: regret"), "grows with the threshold", family, regret, 1.0);
+    monotone(findings, format!("{name}: communication"), "falls with the threshold", family, transfers, -1.0);
+}
+
+/// Whether something grows (or falls, for a `sign` of -1) at every step of a family.
+fn monotone(
+    findings: &mut Findings,
+    what: String,
+    paper: &str,
+    family: &[&Runs],
+    value: fn(&Record) -> f64,
+    sign: f64,
+) {
+    let mut against = Vec::new();
+    let mut with = 0;
     for pair in family.windows(2) {
-        // Negative where the smaller threshold has the smaller regret.
-        let difference = pair[0].difference(pair[1], regret);
-        match Verdict::below_zero(&difference) {
-            Verdict::Holds => rises += 1,
-            Verdict::DoesNotHold => {
-                let seen = format!(
-                    "{} has regret {}, {} has {}",
-                    pair[0].label,
-                    readable(pair[0].estimate(regret).mean),
-                    pair[1].label,
-                    readable(pair[1].estimate(regret).mean)
-                );
-                worst.get_or_insert((seen, difference));
-            }
+        let step = pair[0].difference(pair[1], value);
+        match Verdict::below_zero(&Estimate { mean: sign * step.mean, ..step }) {
+            Verdict::Holds => with += 1,
             Verdict::Undecided => {}
+            Verdict::DoesNotHold => {
+                let seen = |runs: &Runs| format!("{} at {}", readable(runs.estimate(value).mean), runs.label);
+                against.push(format!("{}, {}", seen(pair[0]), seen(pair[1])));
+            }
         }
     }
     let steps = family.len().saturating_sub(1);
-    let paper = "a smooth trade-off: larger thresholds, less communication, more regret";
-    let what = format!("{name}{}{what}", if what.is_empty() { "" } else { ", " });
-    match worst {
-        Some((seen, _)) => findings.claim(what, paper, seen, Verdict::DoesNotHold),
-        None => {
-            let verdict = if 2 * rises > steps { Verdict::Holds } else { Verdict::Undecided };
-            findings.claim(
-                what,
-                paper,
-                format!("regret rises at {rises} of {steps} steps, falls at none"),
-                verdict,
-            );
-        }
-    }
+    let ours = format!("so at {with} of {steps} steps, the other way at {}", against.len());
+    let ours = if against.is_empty() { ours } else { format!("{ours}: {}", against.join("; ")) };
+    let verdict = if !against.is_empty() {
+        Verdict::DoesNotHold
+    } else if 2 * with > steps {
+        Verdict::Holds
+    } else {
+        Verdict::Undecided
+    };
+    findings.claim(what, paper, ours, verdict);
 }
 
 fn panel(part: &MeasuredPart, stage: &str) -> Figure {
