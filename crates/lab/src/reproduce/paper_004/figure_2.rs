@@ -17,7 +17,7 @@ pub const UNIFORM: Item = Item {
         text: include_str!("../../../../../experiments/004/figure-2a.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 300.0, quick: 60.0 },
+    seconds: Cost { full: 180.0, quick: 60.0 },
     judge: judge_uniform,
 };
 
@@ -30,7 +30,7 @@ pub const UNEVEN: Item = Item {
         text: include_str!("../../../../../experiments/004/figure-2b.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 1200.0, quick: 240.0 },
+    seconds: Cost { full: 800.0, quick: 240.0 },
     judge: judge_uneven,
 };
 
