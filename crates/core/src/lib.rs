@@ -41,7 +41,7 @@ pub use ids::{ArmIndex, NodeId, Tick, UserId};
 pub use linalg::Symmetric;
 pub use machine::{Algorithm, Learner, Machine, Membership, Silent, Traffic};
 pub use message::{Kind, Message, Silence};
-pub use private::{Mechanism, Private, ReleaseFact, Unprotected};
+pub use private::{Claim, Composition, Mechanism, Noise, Private, ReleaseFact, Unprotected};
 pub use rng::{Keys, Positions, Stream};
 pub use setting::{Seat, Seating, Setting};
 pub use stats::{ArmStats, LinearStats};

@@ -11,6 +11,7 @@ use crate::context::Cx;
 use crate::error::{Misbehaviour, ParamError};
 use crate::ids::{ArmIndex, NodeId, UserId};
 use crate::message::{Kind, Message};
+use crate::private::Claim;
 use crate::rng::Stream;
 use crate::setting::{Seat, Seating, Setting};
 
@@ -103,6 +104,11 @@ pub trait Algorithm: Sized + 'static {
     /// How much of what it pursues is the client's own reward, the rest being the average of all
     /// clients'; where it does not say, regret is measured against the environment's objective.
     fn personalization(_valid: &Self::Valid) -> Option<f64> {
+        None
+    }
+
+    /// What it claims about its users' data; nothing unless it says so.
+    fn privacy(_valid: &Self::Valid) -> Option<Claim> {
         None
     }
 

@@ -55,6 +55,45 @@ pub struct ReleaseFact {
     pub unit: Cow<'static, str>,
     /// Who sees the release.
     pub observer: Cow<'static, str>,
+    /// The law of the noise.
+    pub noise: Noise,
+    /// How it adds to what this machine has released before.
+    pub composition: Composition,
+}
+
+/// The law of a release's noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Noise {
+    /// None at all.
+    None,
+    /// Laplace, with scale b.
+    Laplace,
+    /// Gaussian, with standard deviation sigma.
+    Gaussian,
+}
+
+/// How a release adds to the others of the same machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Composition {
+    /// The same unit may be in this one and in the others: losses add up.
+    Adds,
+    /// A unit is in at most one release of this kind: the largest loss counts.
+    Disjoint,
+    /// Its noise belongs to a mechanism that is on record already (a node of a tree): no further loss.
+    Covered,
+}
+
+/// What an algorithm claims about the data of its users, before the accountant has its say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The epsilon that was asked for.
+    pub epsilon: f64,
+    /// The delta at which the loss is stated; 0 for pure differential privacy.
+    pub delta: f64,
+    /// How noise and guarantee belong together.
+    pub calibration: Cow<'static, str>,
+    /// What the guarantee leaves out, in plain words.
+    pub not_protected: Vec<Cow<'static, str>>,
 }
 
 /// No noise: the statistic leaves as it is, and the record says so.
@@ -73,6 +112,8 @@ impl<S> Mechanism<S> for Unprotected {
             sensitivity: f64::INFINITY,
             unit: "one observation".into(),
             observer: "the server".into(),
+            noise: Noise::None,
+            composition: Composition::Adds,
         }
     }
 }

@@ -10,6 +10,7 @@ use cahoots_core::{
     Algorithm, ArmBuffer, Cx, Effects, Keys, Learner, Machine, Membership, Message, NodeId, Positions, Seat,
     Seating, Tick, UserId, plan, snapshot,
 };
+use cahoots_privacy::Statement;
 use prost::Message as _;
 
 use crate::arrivals::Arrivals;
@@ -284,7 +285,7 @@ impl<A: Algorithm> Simulation<A> {
             self.ledger.metric(name, value);
         }
         for fact in self.effects.releases.drain(..) {
-            self.ledger.release(&fact);
+            self.ledger.release(node, &fact);
         }
         for (to, message) in self.effects.outbox.drain(..) {
             self.ledger.message(&message);
@@ -344,6 +345,11 @@ impl<A: Algorithm> Simulation<A> {
     /// Communication in the unit of the algorithm's paper.
     pub fn cost(&self) -> f64 {
         A::cost(&self.valid, &self.ledger.traffic)
+    }
+
+    /// What the algorithm's claim about its users' data has come to; `None` if it makes none.
+    pub fn privacy(&self) -> Option<Statement> {
+        A::privacy(&self.valid).and_then(|claim| Statement::new(&claim, &self.ledger.accountant))
     }
 
     /// One client's machine.

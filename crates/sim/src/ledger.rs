@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use cahoots_core::{Message, ReleaseFact, Tick, Traffic};
+use cahoots_core::{Message, NodeId, ReleaseFact, Tick, Traffic};
+use cahoots_privacy::Accountant;
 use serde::Serialize;
 
 use crate::world::{BlockPull, Pull, Sides, Worth};
@@ -91,6 +92,9 @@ pub struct Ledger {
     pub metrics: BTreeMap<&'static str, f64>,
     /// Releases, by kind.
     pub releases: Vec<ReleaseCount>,
+    /// What they cost.
+    #[serde(skip)]
+    pub accountant: Accountant,
     /// The run over time.
     pub curve: Vec<CurvePoint>,
     #[serde(skip)]
@@ -114,6 +118,7 @@ impl Ledger {
             abandoned: 0,
             metrics: BTreeMap::new(),
             releases: Vec::new(),
+            accountant: Accountant::default(),
             curve: Vec::new(),
             every: horizon.div_ceil(CURVE_POINTS).max(1),
             horizon,
@@ -165,8 +170,9 @@ impl Ledger {
         self.metrics.insert(name, value);
     }
 
-    /// A release.
-    pub fn release(&mut self, fact: &ReleaseFact) {
+    /// A release by this machine.
+    pub fn release(&mut self, machine: NodeId, fact: &ReleaseFact) {
+        self.accountant.record(machine, fact);
         match self.releases.iter_mut().find(|known| known.fact == *fact) {
             Some(known) => known.times += 1,
             None => self.releases.push(ReleaseCount { fact: fact.clone(), times: 1 }),

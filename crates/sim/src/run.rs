@@ -5,6 +5,7 @@
 
 use cahoots_algorithms::registry::{self, Visitor};
 use cahoots_core::{Algorithm, ParamError, Setting, Tick};
+use cahoots_privacy::Statement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,8 @@ pub struct Report {
     pub ledger: Ledger,
     /// Communication in the unit of the algorithm's paper.
     pub cost: f64,
+    /// What is promised about a user's data, as accounted for.
+    pub privacy: Option<Statement>,
 }
 
 /// Why there is no report.
@@ -140,7 +143,7 @@ pub fn simulate(
         fn visit<A: Algorithm>(self) -> Self::Out {
             let mut simulation = prepare::<A>(&self.params, self.scenario, self.seed, self.options)?;
             let ledger = simulation.run(self.progress).ok_or(RunError::Stopped)?.clone();
-            Ok(Report { ledger, cost: simulation.cost() })
+            Ok(Report { ledger, cost: simulation.cost(), privacy: simulation.privacy() })
         }
     }
     visit(name, Run { params: table(name, params)?, scenario, seed, options, progress })

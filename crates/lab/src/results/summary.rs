@@ -114,7 +114,7 @@ impl Summary {
             refused_mean: mean(|record| record.refused as f64),
             abandoned_mean: mean(|record| record.abandoned as f64),
             clusters_mean: metrics.remove("clusters"),
-            privacy: records.iter().find_map(|record| record.privacy.clone()),
+            privacy: worst_privacy(records),
             metrics,
             params: about.params.clone(),
             stage: entry.stage.label.clone(),
@@ -126,6 +126,13 @@ impl Summary {
                 .unwrap_or_default(),
         }
     }
+}
+
+/// The guarantee of the run in which most was lost.
+fn worst_privacy(records: &[Record]) -> Option<Privacy> {
+    let loss = |privacy: &Privacy| privacy.epsilon.unwrap_or(f64::INFINITY);
+    let all = records.iter().filter_map(|record| record.privacy.as_ref());
+    all.max_by(|a, b| loss(a).total_cmp(&loss(b))).cloned()
 }
 
 /// Means of the metrics over the seeds that reported them.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use cahoots_sim::driver::Options;
 use cahoots_sim::run::{Report, RunError, simulate};
 
-use super::record::{Curve, Effort, Record};
+use super::record::{Curve, Effort, Privacy, Record};
 use crate::error::LabError;
 use crate::experiment::Entry;
 
@@ -72,7 +72,7 @@ fn record(key: &str, seed: u64, report: &Report, effort: Effort) -> Record {
         refused: ledger.refused,
         abandoned: ledger.abandoned,
         metrics: metrics.map(|(name, value)| ((*name).to_string(), *value)).collect(),
-        privacy: None,
+        privacy: report.privacy.as_ref().map(Privacy::from),
         curve: Curve::new(&ledger.curve),
         effort,
     }

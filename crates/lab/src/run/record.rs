@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cahoots_privacy::Statement;
 use cahoots_sim::ledger::CurvePoint;
 use serde::{Deserialize, Serialize};
 
@@ -50,11 +51,11 @@ pub struct Record {
     pub effort: Effort,
 }
 
-/// A privacy guarantee.
+/// A privacy guarantee, as it was accounted for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Privacy {
-    /// Privacy loss.
-    pub epsilon: f64,
+    /// Privacy loss; absent where there is no bound.
+    pub epsilon: Option<f64>,
     /// Probability that the loss is larger.
     pub delta: f64,
     /// What is protected.
@@ -63,6 +64,31 @@ pub struct Privacy {
     pub observer: String,
     /// How noise and guarantee belong together.
     pub calibration: String,
+    /// The epsilon that was asked for; absent where no noise was.
+    pub asked_epsilon: Option<f64>,
+    /// Releases that added to the loss: the first one, renewals, doublings.
+    pub spending: u64,
+    /// What the guarantee leaves out.
+    pub not_protected: Vec<String>,
+    /// All of it in plain words.
+    pub in_words: String,
+}
+
+impl From<&Statement> for Privacy {
+    fn from(statement: &Statement) -> Privacy {
+        let finite = |value: f64| value.is_finite().then_some(value);
+        Privacy {
+            epsilon: finite(statement.epsilon),
+            delta: statement.delta,
+            unit: statement.unit.clone(),
+            observer: statement.observer.clone(),
+            calibration: statement.calibration.clone(),
+            asked_epsilon: finite(statement.asked),
+            spending: statement.spending,
+            not_protected: statement.not_protected.clone(),
+            in_words: statement.in_words(),
+        }
+    }
 }
 
 /// A run over time, column by column.

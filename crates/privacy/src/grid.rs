@@ -1,0 +1,66 @@
+//! The values that noise is drawn on: multiples of a power of two, so that adding it is exact.
+
+use serde::{Deserialize, Serialize};
+
+/// Multiples of `2^exponent`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grid {
+    exponent: i32,
+}
+
+impl Grid {
+    /// Steps in one unit of scale are at least 2 to this power: far more than the 1024 that are needed.
+    const FINENESS: i32 = 20;
+
+    /// The grid of integers.
+    pub const INTEGERS: Grid = Grid { exponent: 0 };
+
+    /// Fine enough for noise of this scale, which must be positive and finite: between 2^20 and 2^21 steps
+    /// in one unit of scale.
+    pub fn for_scale(scale: f64) -> Grid {
+        let (_, exponent) = libm::frexp(scale);
+        Grid { exponent: exponent - 1 - Self::FINENESS }
+    }
+
+    /// The distance between neighbours.
+    pub fn step(self) -> f64 {
+        libm::ldexp(1.0, self.exponent)
+    }
+
+    /// Steps that are at least as long as `length`.
+    pub fn steps_at_least(self, length: f64) -> u64 {
+        libm::ceil(libm::ldexp(length, -self.exponent)) as u64
+    }
+
+    /// The nearest multiple of the step to `exact`, plus `noise` steps, rounded to a float once: a function
+    /// of the exact sum, so that rounding gives nothing away.
+    pub fn shifted(self, exact: f64, noise: i64) -> f64 {
+        let steps = libm::rint(libm::ldexp(exact, -self.exponent)) as i128;
+        libm::ldexp((steps + i128::from(noise)) as f64, self.exponent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_has_at_least_a_million_steps_however_small_it_is() {
+        for scale in [0.02, 1.0, 1.999, 7.0, 1e-9, 3e8] {
+            let grid = Grid::for_scale(scale);
+            let steps = grid.steps_at_least(scale);
+            assert!(((1 << 20)..=(1 << 21)).contains(&steps), "{scale}: {steps}");
+            assert!(steps as f64 * grid.step() >= scale);
+        }
+    }
+
+    #[test]
+    fn values_are_rounded_to_the_nearest_step_and_then_shifted() {
+        let grid = Grid::for_scale(1.0);
+        let step = grid.step();
+        assert_eq!(step, 1.0 / (1 << 20) as f64);
+        assert_eq!(grid.shifted(5.0 + 0.4 * step, 3), 5.0 + 3.0 * step);
+        assert_eq!(grid.shifted(-5.0, -1), -5.0 - step);
+        assert_eq!(grid.shifted(1e30, 1), 1e30);
+    }
+}

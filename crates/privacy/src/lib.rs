@@ -1,0 +1,18 @@
+//! Privacy that can be checked: noise from exact samplers, an accountant that adds up what every release
+//! costs, and an audit that measures the loss instead of trusting it.
+//!
+//! Nothing here reads the system's randomness: noise comes from the stream that the caller hands in, which
+//! in a deployment is keyed by the client's own secret. The samplers are exact, but not of constant time.
+
+pub mod accountant;
+pub mod exact;
+pub mod gaussian;
+pub mod grid;
+pub mod laplace;
+pub mod statement;
+
+pub use accountant::{Accountant, Spent};
+pub use gaussian::Gaussian;
+pub use grid::Grid;
+pub use laplace::{Laplace, LaplaceRelease};
+pub use statement::Statement;
