@@ -61,7 +61,13 @@ impl View {
 
     /// For the network: `merged` is the receiver's last upload in this view.
     pub fn to_wire(&self, merged: u64) -> wire::Payload {
-        let view = wire::View { version: self.version, merged, phase: 0, stats: Some(self.stats.to_wire()) };
+        self.to_wire_for(merged, 0, 0)
+    }
+
+    /// For the network, for one cluster of the receiver's users in one phase.
+    pub fn to_wire_for(&self, merged: u64, phase: u64, cluster: u32) -> wire::Payload {
+        let stats = Some(self.stats.to_wire());
+        let view = wire::View { version: self.version, merged, phase, stats, cluster };
         wire::Payload { shape: Some(wire::payload::Shape::View(view)) }
     }
 
@@ -73,10 +79,17 @@ impl View {
 
     /// Encoded length of [`Self::to_wire`].
     pub fn wire_len(&self, merged: u64) -> usize {
+        self.wire_len_for(merged, 0, 0)
+    }
+
+    /// Encoded length of [`Self::to_wire_for`].
+    pub fn wire_len_for(&self, merged: u64, phase: u64, cluster: u32) -> usize {
         wire::message_field(
             wire::varint_field(self.version)
                 + wire::varint_field(merged)
-                + wire::message_field(self.stats.wire_len()),
+                + wire::varint_field(phase)
+                + wire::message_field(self.stats.wire_len())
+                + wire::varint_field(cluster.into()),
         )
     }
 }

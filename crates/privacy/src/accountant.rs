@@ -129,8 +129,7 @@ impl Accountant {
             let needs_delta = loss.gaussian_rho > 0.0;
             // Laplace alone is stated without a delta unless the delta helps.
             let (with, without) = (loss.epsilon(delta), loss.epsilon(0.0));
-            let (epsilon, delta) =
-                if with < without || needs_delta { (with, delta) } else { (without, 0.0) };
+            let (epsilon, delta) = if with < without || needs_delta { (with, delta) } else { (without, 0.0) };
             let spent = Spent {
                 unit: account.unit.clone(),
                 observer: account.observer.clone(),

@@ -30,6 +30,12 @@ impl Gaussian {
         Ok(Gaussian { grid, steps: grid.steps_at_least(deviation) })
     }
 
+    /// Noise with `factor` times the deviation, on the same grid: where both are added to parts of one
+    /// statistic, a coarser grid for one of them would show the last bits of the other.
+    pub fn wider(&self, factor: f64) -> Gaussian {
+        Gaussian { grid: self.grid, steps: libm::ceil(self.steps as f64 * factor) as u64 }
+    }
+
     /// There is no noise.
     pub fn is_none(&self) -> bool {
         self.steps == 0

@@ -5,14 +5,24 @@
 //! in a deployment is keyed by the client's own secret. The samplers are exact, but not of constant time.
 
 pub mod accountant;
+pub mod audit;
+pub mod calibration;
+pub mod clip;
 pub mod exact;
 pub mod gaussian;
 pub mod grid;
 pub mod laplace;
+pub mod privatizer;
 pub mod statement;
+pub mod tree;
 
 pub use accountant::{Accountant, Spent};
+pub use audit::Audit;
+pub use calibration::{Budget, Calibration};
+pub use clip::Clip;
 pub use gaussian::Gaussian;
 pub use grid::Grid;
 pub use laplace::{Laplace, LaplaceRelease};
+pub use privatizer::{Part, Privatizer};
 pub use statement::Statement;
+pub use tree::{Perturbation, Tree};

@@ -59,7 +59,8 @@ impl Statement {
         let Statement { epsilon, delta, unit, observer, calibration, .. } = self;
         let mut text = if epsilon.is_finite() {
             let odds = libm::exp(*epsilon);
-            let factor = if odds < 1e4 { format!("{odds:.2} times") } else { format!("e^{epsilon:.1} times") };
+            let factor =
+                if odds < 1e4 { format!("{odds:.2} times") } else { format!("e^{epsilon:.1} times") };
             let except = if *delta > 0.0 {
                 format!(" This may fail with probability {delta}.")
             } else {
@@ -125,8 +126,14 @@ mod tests {
         let statement = Statement::new(&claim(), &accountant).unwrap();
         assert_eq!((statement.epsilon, statement.asked, statement.spending), (2.0, 1.0, 4));
         let text = statement.in_words();
-        assert!(text.contains("(2.0000, 0)-differential privacy for one reward, against the server"), "{text}");
-        assert!(text.contains("7.39 times") && text.contains("Not protected: the times of uploads"), "{text}");
+        assert!(
+            text.contains("(2.0000, 0)-differential privacy for one reward, against the server"),
+            "{text}"
+        );
+        assert!(
+            text.contains("7.39 times") && text.contains("Not protected: the times of uploads"),
+            "{text}"
+        );
     }
 
     #[test]

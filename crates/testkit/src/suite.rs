@@ -188,8 +188,10 @@ fn hostile_payloads(setting: &Setting) -> Vec<wire::Payload> {
         moment: vec![value; dim],
         contexts: vec![],
     };
-    let upload = |number, stats| Shape::LinearUpload(wire::LinearUpload { number, phase: 0, stats });
-    let view = |merged, stats| Shape::View(wire::View { version: u64::MAX, merged, phase: 0, stats });
+    let upload =
+        |number, stats| Shape::LinearUpload(wire::LinearUpload { number, phase: 0, stats, cluster: 0 });
+    let view =
+        |merged, stats| Shape::View(wire::View { version: u64::MAX, merged, phase: 0, stats, cluster: 0 });
     let mut indefinite = stats(dim, 0.0);
     indefinite.gram[0] = -1e9;
     let mut ragged = stats(dim, 1.0);
@@ -217,7 +219,7 @@ fn hostile_payloads(setting: &Setting) -> Vec<wire::Payload> {
         })));
     }
     for sizes in [vec![], vec![u32::MAX, 0]] {
-        let clusters = wire::Clusters { phase: 1 << 40, members: vec![7], labels: vec![], sizes };
+        let clusters = wire::Clusters { phase: 1 << 40, members: vec![7], sizes, ..Default::default() };
         shapes.push(Some(Shape::Clusters(clusters)));
     }
     for signal in [0, 1, 99] {

@@ -96,7 +96,7 @@ impl Message for LinearMsg {
         match self {
             LinearMsg::Upload { number, stats } => {
                 let stats = Some(stats.get().to_wire());
-                let upload = wire::LinearUpload { number: *number, phase: 0, stats };
+                let upload = wire::LinearUpload { number: *number, stats, ..Default::default() };
                 wire::Payload { shape: Some(wire::payload::Shape::LinearUpload(upload)) }
             }
             LinearMsg::Download { view, merged } => view.to_wire(*merged),
@@ -129,7 +129,7 @@ impl Message for LinearMsg {
                 Ok(LinearMsg::signal(signal, control.number))
             }
             Some(Shape::Clusters(clusters)) => {
-                let wire::Clusters { phase, members, labels, sizes } = clusters;
+                let wire::Clusters { phase, members, labels, sizes, .. } = clusters;
                 if !members.is_empty() || !labels.is_empty() {
                     return Err(Misbehaviour::Unreadable("clusters with names where sizes were due".into()));
                 }
@@ -204,7 +204,7 @@ mod tests {
         let unordered = wire::Clusters { sizes: vec![2, 3], ..Default::default() };
         let payload = wire::Payload { shape: Some(wire::payload::Shape::Clusters(unordered)) };
         assert!(LinearMsg::from_wire(payload).is_err());
-        let hollow = wire::LinearUpload { number: 1, phase: 0, stats: None };
+        let hollow = wire::LinearUpload { number: 1, ..Default::default() };
         let payload = wire::Payload { shape: Some(wire::payload::Shape::LinearUpload(hollow)) };
         assert!(LinearMsg::from_wire(payload).is_err());
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cahoots_lab::experiment::{Source, json_schema};
-use cahoots_lab::results::table;
+use cahoots_lab::results::{promises, table};
 use cahoots_lab::run::{Options, Outcome, Start};
 use cahoots_lab::{LabError, from_text, load};
 
@@ -103,8 +103,12 @@ fn report(outcome: &Outcome, title: &str, seeds: usize, json: bool, quiet: bool)
         1 => "one seed".into(),
         n => format!("mean over {n} seeds ± 95% confidence"),
     };
+    let promises = match promises(&outcome.summaries) {
+        text if text.is_empty() => text,
+        text => text + "\n",
+    };
     print::out(&format!(
-        "{title} ({over})\n\n{}\nresults: {folder}: summary.csv, summary.json, curves.parquet, manifest.json,\n\
+        "{title} ({over})\n\n{}\n{promises}results: {folder}: summary.csv, summary.json, curves.parquet, manifest.json,\n\
          regret.svg, regret-vs-communication.svg (and .png)\n",
         table(&outcome.summaries)
     ))

@@ -11,7 +11,7 @@ pub use curves::{SeedCurve, read as read_curves};
 pub use figures::redraw;
 pub use statistics::{Estimate, t_quantile};
 pub use summary::Summary;
-pub use table::{grouped, plus_minus, readable, table};
+pub use table::{grouped, plus_minus, promises, readable, table};
 
 use crate::error::LabError;
 use crate::experiment::Experiment;

@@ -29,6 +29,16 @@ pub fn table(summaries: &[Summary]) -> String {
     aligned(&rows)
 }
 
+/// What is promised about users' data, entry by entry; empty where nothing is.
+pub fn promises(summaries: &[Summary]) -> String {
+    let promise = |summary: &Summary| {
+        let privacy = summary.privacy.as_ref()?;
+        let text = privacy.in_words.replace('\n', "\n  ");
+        Some(format!("privacy of {}:\n  {text}\n", summary.label))
+    };
+    summaries.iter().filter_map(promise).collect::<Vec<_>>().join("\n")
+}
+
 /// The first column to the left, the others to the right.
 fn aligned(rows: &[Vec<String>]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();

@@ -30,6 +30,9 @@ pub struct UsersParams {
     /// Clusters of users, of equal size, each with one preference; neighbours in the order of users.
     #[schemars(range(min = 1))]
     pub clusters: usize,
+    /// Where the clusters' preferences come from: drawn at random when absent, or chosen from a file's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preferences: Option<PreferenceFile>,
     /// Which users sit at which server.
     pub layout: Layout,
     /// Features of an item; the last is the same for all items.
@@ -43,6 +46,59 @@ pub struct UsersParams {
     pub reward_noise: f64,
     /// Who acts at a tick.
     pub arrivals: ArrivalLaw,
+}
+
+/// Preferences that somebody else found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PreferenceFile {
+    /// A CSV file without a header: one preference per line, the last feature being the constant 1 / sqrt 2. A
+    /// line may come often; each seed draws its clusters' preferences from the different ones.
+    pub file: String,
+}
+
+impl PreferenceFile {
+    /// The different lines, in order of appearance, scaled so that a unit vector stands for the strongest taste.
+    fn read(&self, dim: usize) -> Result<Vec<Vec<f64>>, ParamError> {
+        let file = &self.file;
+        let complain = |problem: String| ParamError::new("preferences", problem);
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| complain(format!("cannot read {file}: {error}")))?;
+        let mut different: Vec<Vec<f64>> = Vec::new();
+        for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
+            let numbers = text.split(',').map(|number| number.trim().parse::<f64>());
+            let mut row = numbers
+                .collect::<Result<Vec<f64>, _>>()
+                .map_err(|_| complain(format!("line {line} of {file} has something else than numbers")))?;
+            if row.len() != dim {
+                let problem = format!("line {line} of {file} has {} numbers, not dim ({dim})", row.len());
+                return Err(complain(problem));
+            }
+            let constant = row.pop().unwrap_or_default();
+            row.iter_mut().for_each(|x| *x *= std::f64::consts::SQRT_2);
+            // Expected rewards must be chances.
+            if (constant - FRAC_1_SQRT_2).abs() > 1e-6 || !(dot(&row, &row) <= 1.0 + 1e-9) {
+                let problem = "must end with 1/sqrt 2, and be at most that long without it";
+                return Err(complain(format!("line {line} of {file} {problem}")));
+            }
+            if !different.contains(&row) {
+                different.push(row);
+            }
+        }
+        Ok(different)
+    }
+
+    /// One preference per cluster, as this seed draws them.
+    fn draw(&self, clusters: usize, dim: usize, seed: u64) -> Result<Vec<f64>, ParamError> {
+        let mut rows = self.read(dim)?;
+        if rows.len() < clusters {
+            let problem = format!("{} has {} different preferences: lower clusters", self.file, rows.len());
+            return Err(ParamError::new("preferences", problem));
+        }
+        Part::Theta.draw(seed, 0).shuffle(&mut rows);
+        rows.truncate(clusters);
+        Ok(rows.concat())
+    }
 }
 
 /// Which users sit at which server; servers have equally many either way.
@@ -62,6 +118,7 @@ impl Default for UsersParams {
             users: 40,
             servers: 5,
             clusters: 5,
+            preferences: None,
             layout: Layout::Random,
             dim: 10,
             arms: 10,
@@ -101,7 +158,10 @@ impl UsersParams {
             dim: self.dim,
             users: self.users,
             clusters: self.clusters,
-            preferences: centres(seed, self.clusters, self.dim - 1, 0.0, on_sphere)?,
+            preferences: match &self.preferences {
+                None => centres(seed, self.clusters, self.dim - 1, 0.0, on_sphere)?,
+                Some(file) => file.draw(self.clusters, self.dim, seed)?,
+            },
             items: vec![FRAC_1_SQRT_2; self.arms * self.dim],
         };
         let world = Contextual::new(setting, seed, Noise::Bernoulli, law);
@@ -122,7 +182,7 @@ struct UsersLaw {
     dim: usize,
     users: usize,
     clusters: usize,
-    /// Unit vectors, without the constant feature.
+    /// Unit vectors or shorter, without the constant feature.
     preferences: Vec<f64>,
     items: Vec<f64>,
 }
@@ -186,6 +246,36 @@ mod tests {
             let expected = world.pull(3, UserId(39), &arms, ArmIndex(arm as u32)).expected;
             assert!((expected - dot(&preference, item)).abs() < 1e-14);
         }
+    }
+
+    #[test]
+    fn preferences_can_come_from_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("preferences.csv");
+        let file = path.display().to_string();
+        let params = |clusters| UsersParams {
+            users: 4,
+            servers: 2,
+            clusters,
+            dim: 3,
+            preferences: Some(PreferenceFile { file: file.clone() }),
+            ..UsersParams::default()
+        };
+        let half = FRAC_1_SQRT_2;
+        std::fs::write(&path, format!("0.5,0,{half}\n0,0.5,{half}\n0.5,0,{half}\n")).unwrap();
+        let (mut world, _) = params(2).build(10, 1).unwrap();
+        let mut arms = ArmBuffer::default();
+        world.offer(1, UserId(0), &mut arms);
+        let item = rows(&arms.features)[0].clone();
+        let expected = world.pull(1, UserId(0), &arms, ArmIndex(0)).expected;
+        let from_rows = [0.5 + 0.5 * item[0], 0.5 + 0.5 * item[1]];
+        assert!(from_rows.iter().any(|value| (value - expected).abs() < 1e-12), "{expected} {from_rows:?}");
+        let complaint = |clusters| params(clusters).build(10, 1).map(|_| ()).unwrap_err().to_string();
+        assert!(complaint(3).contains("has 2 different preferences"));
+        std::fs::write(&path, "0.5,0\n").unwrap();
+        assert!(complaint(1).contains("line 1") && complaint(1).contains("not dim (3)"));
+        std::fs::write(&path, "0.9,0,0.70710678\n").unwrap();
+        assert!(complaint(1).contains("must end with 1/sqrt 2"));
     }
 
     #[test]

@@ -1,0 +1,212 @@
+//! Sums that grow, released again and again (binary counting: Chan, Shi and Song 2011). Leaf i holds what
+//! came between release i - 1 and release i; the sum of the first i leaves is made of as many nodes as i has
+//! binary ones, each with noise of its own. One observation is in one node per level, so the whole tree is
+//! one Gaussian mechanism, however often its sums are asked for.
+
+use cahoots_core::{Stream, Symmetric};
+use serde::{Deserialize, Serialize};
+
+use crate::gaussian::Gaussian;
+
+/// Noise on a Gram matrix and a moment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Perturbation {
+    /// On the Gram matrix.
+    pub gram: Symmetric,
+    /// On the moment.
+    pub moment: Box<[f64]>,
+}
+
+impl Perturbation {
+    fn zero(dim: usize) -> Self {
+        Perturbation { gram: Symmetric::zero(dim), moment: vec![0.0; dim].into() }
+    }
+
+    fn add(&mut self, other: &Perturbation, sign: f64) {
+        let values = self.gram.packed_mut().iter_mut().zip(other.gram.packed());
+        values.for_each(|(a, b)| *a += sign * b);
+        self.moment.iter_mut().zip(&other.moment).for_each(|(a, b)| *a += sign * b);
+    }
+
+    /// `self` without `other`.
+    pub fn minus(&self, other: Option<&Perturbation>) -> Perturbation {
+        let mut difference = self.clone();
+        other.into_iter().for_each(|other| difference.add(other, -1.0));
+        difference
+    }
+}
+
+/// A tree: its present nodes, and the perturbation of the next sum, drawn in advance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tree {
+    /// Off the diagonal; on it, `diagonal`.
+    noise: Gaussian,
+    diagonal: Gaussian,
+    levels: u32,
+    /// Leaves that are closed.
+    leaves: u64,
+    /// Noise of the node of each level that is part of the next sum.
+    nodes: Vec<Option<Perturbation>>,
+    /// Of the next sum: leaves 1 to `leaves + 1`.
+    next: Perturbation,
+    doublings: u32,
+}
+
+/// Levels of a tree for this many releases: ceil(log2(releases + 1)) + 1 (Algorithm 5, line 2).
+pub fn levels_for(releases: u64) -> u32 {
+    (releases + 1).next_power_of_two().trailing_zeros() + 1
+}
+
+impl Tree {
+    /// A tree that has been asked for nothing yet.
+    pub fn new(noise: Gaussian, dim: usize, levels: u32, rng: &mut Stream) -> Tree {
+        let mut tree = Tree {
+            noise,
+            diagonal: noise.wider(std::f64::consts::SQRT_2),
+            levels,
+            leaves: 0,
+            nodes: Vec::new(),
+            next: Perturbation::zero(dim),
+            doublings: 0,
+        };
+        tree.draw(rng);
+        tree
+    }
+
+    /// The perturbation that the next sum will have: the noise is drawn, and stays.
+    pub fn next(&self) -> &Perturbation {
+        &self.next
+    }
+
+    /// Levels, doublings included: the nodes that one observation is in.
+    pub fn levels(&self) -> u32 {
+        self.levels
+    }
+
+    /// How often it ran out of leaves.
+    pub fn doublings(&self) -> u32 {
+        self.doublings
+    }
+
+    /// Closes the leaf and gives the perturbation of the sum up to it; draws the next one.
+    pub fn close(&mut self, rng: &mut Stream) -> Perturbation {
+        self.leaves += 1;
+        if self.leaves + 1 > 1 << (self.levels - 1) {
+            // Out of leaves: one level more, at the same noise per node.
+            self.levels += 1;
+            self.doublings += 1;
+        }
+        let now = self.next.clone();
+        self.draw(rng);
+        now
+    }
+
+    /// The node that ends with the next leaf takes the place of all those below it.
+    fn draw(&mut self, rng: &mut Stream) {
+        let level = (self.leaves + 1).trailing_zeros() as usize;
+        if self.nodes.len() <= level {
+            self.nodes.resize(level + 1, None);
+        }
+        self.nodes[..level].fill(None);
+        self.nodes[level] = Some(self.node(rng));
+        let mut next = Perturbation::zero(self.next.moment.len());
+        self.nodes.iter().flatten().for_each(|node| next.add(node, 1.0));
+        self.next = next;
+    }
+
+    /// N = (N~ + N~') / sqrt 2 with independent entries N~ of deviation s: s off the diagonal, sqrt 2 s on it.
+    fn node(&self, rng: &mut Stream) -> Perturbation {
+        let dim = self.next.moment.len();
+        let mut node = Perturbation::zero(dim);
+        let places = (0..dim).flat_map(|row| (0..=row).map(move |column| row == column));
+        for (entry, on_diagonal) in node.gram.packed_mut().iter_mut().zip(places) {
+            *entry = if on_diagonal { &self.diagonal } else { &self.noise }.noised(0.0, rng);
+        }
+        node.moment.iter_mut().for_each(|entry| *entry = self.noise.noised(0.0, rng));
+        node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cahoots_core::{Keys, NodeId};
+
+    fn rng(seed: u64) -> Stream {
+        Keys::from_seed(seed).privacy(NodeId(0), 0)
+    }
+
+    fn noise(deviation: f64) -> Gaussian {
+        Gaussian::of_deviation("noise", deviation).unwrap()
+    }
+
+    #[test]
+    fn depth_follows_algorithm_5() {
+        let levels = [0, 1, 2, 511, 512].map(levels_for);
+        assert_eq!(levels, [1, 2, 3, 10, 11]);
+    }
+
+    /// The noise of sum i has as many nodes as i has ones: its variance says so.
+    #[test]
+    fn a_sum_has_the_noise_of_its_nodes() {
+        let (trials, s) = (3000, 5.0);
+        let mut squares = [0.0f64; 8];
+        for seed in 0..trials {
+            let mut rng = rng(seed);
+            let mut tree = Tree::new(noise(s), 1, 4, &mut rng);
+            for square in &mut squares {
+                let now = tree.close(&mut rng);
+                *square += now.moment[0] * now.moment[0] / trials as f64;
+            }
+        }
+        for (i, square) in squares.iter().enumerate() {
+            let expected = s * s * f64::from((i as u32 + 1).count_ones());
+            let error = expected * (2.0 / trials as f64).sqrt();
+            assert!((square - expected).abs() < 5.0 * error, "sum {}: {square} for {expected}", i + 1);
+        }
+    }
+
+    #[test]
+    fn the_diagonal_has_twice_the_variance() {
+        let (trials, s) = (4000, 3.0);
+        let (mut diagonal, mut off) = (0.0, 0.0);
+        for seed in 0..trials {
+            let tree = Tree::new(noise(s), 2, 1, &mut rng(seed));
+            let gram = &tree.next().gram;
+            diagonal += gram.get(0, 0) * gram.get(0, 0) / trials as f64;
+            off += gram.get(1, 0) * gram.get(1, 0) / trials as f64;
+        }
+        let error = (2.0 / trials as f64).sqrt();
+        assert!((off / (s * s) - 1.0).abs() < 5.0 * error, "{off}");
+        assert!((diagonal / (2.0 * s * s) - 1.0).abs() < 5.0 * error, "{diagonal}");
+    }
+
+    #[test]
+    fn a_tree_out_of_leaves_doubles() {
+        let mut rng = rng(6);
+        // Two levels: two leaves.
+        let mut tree = Tree::new(noise(2.0), 1, 2, &mut rng);
+        let levels: Vec<u32> = (0..5)
+            .map(|_| {
+                tree.close(&mut rng);
+                tree.levels()
+            })
+            .collect();
+        assert_eq!((levels, tree.doublings()), (vec![2, 3, 3, 4, 4], 2));
+    }
+
+    #[test]
+    fn a_restored_tree_goes_on_with_the_same_noise() {
+        let keys = Keys::from_seed(8);
+        let mut rng = keys.privacy(NodeId(0), 0);
+        let mut tree = Tree::new(noise(2.0), 2, 3, &mut rng);
+        tree.close(&mut rng);
+        let bytes = cahoots_core::snapshot::save(&tree);
+        let mut restored: Tree = cahoots_core::snapshot::restore(&bytes).unwrap();
+        assert_eq!(restored.next(), tree.next());
+        let mut again = keys.privacy(NodeId(0), rng.position());
+        for _ in 0..6 {
+            assert_eq!(restored.close(&mut again), tree.close(&mut rng));
+        }
+    }
+}
