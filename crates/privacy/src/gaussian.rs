@@ -74,7 +74,7 @@ pub fn delta_of(ratio: f64, epsilon: f64) -> f64 {
 
 /// The least epsilon at `delta` for Gaussian noise with sensitivity / deviation = `ratio`.
 pub fn epsilon_of(ratio: f64, delta: f64) -> f64 {
-    if !(delta > 0.0) {
+    if delta <= 0.0 {
         return if ratio == 0.0 { 0.0 } else { f64::INFINITY };
     }
     if !ratio.is_finite() {
@@ -115,7 +115,7 @@ pub fn epsilon_of_zcdp(rho: f64, delta: f64) -> f64 {
     if rho == 0.0 {
         return 0.0;
     }
-    if !(delta > 0.0) || !rho.is_finite() {
+    if delta <= 0.0 || !rho.is_finite() {
         return f64::INFINITY;
     }
     let at = |log_order: f64| {

@@ -77,7 +77,10 @@ impl PreferenceFile {
             let constant = row.pop().unwrap_or_default();
             row.iter_mut().for_each(|x| *x *= std::f64::consts::SQRT_2);
             // Expected rewards must be chances.
-            if (constant - FRAC_1_SQRT_2).abs() > 1e-6 || !(dot(&row, &row) <= 1.0 + 1e-9) {
+            if (constant - FRAC_1_SQRT_2).abs() > 1e-6
+                || !row.iter().all(|x| x.is_finite())
+                || dot(&row, &row) > 1.0 + 1e-9
+            {
                 let problem = "must end with 1/sqrt 2, and be at most that long without it";
                 return Err(complain(format!("line {line} of {file} {problem}")));
             }
