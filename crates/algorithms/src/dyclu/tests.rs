@@ -61,11 +61,14 @@ fn a_neighbourhood_is_everyone_similar_and_not_a_partition() {
 }
 
 #[test]
-fn without_data_nobody_is_known_to_differ() {
+fn before_its_first_reward_a_user_is_on_its_own_and_then_with_all_it_does_not_differ_from() {
     let (mut learner, mut rng) = (learner(json!({ "outlier": 1e-9 })), rng());
     live(&mut learner, &mut rng, 0, [1.0, 0.0], 10);
     live(&mut learner, &mut rng, 1, [0.0, 1.0], 10);
-    assert_eq!((count(&learner, 2), count(&learner, 0)), (20, 10));
+    assert_eq!((count(&learner, 2), count(&learner, 0)), (0, 10));
+    // One direction, and both others are known in it: user 1 differs there.
+    observe(&mut learner, 2, [1.0, 0.0], 1.0);
+    assert_eq!(count(&learner, 2), 11);
 }
 
 #[test]

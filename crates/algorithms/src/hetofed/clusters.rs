@@ -1,6 +1,6 @@
 //! Algorithms 1 and 4: pairwise tests, the client graph, its maximal cliques.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cahoots_core::graph::Graph;
 use cahoots_core::homogeneity::{HomogeneityTest, Sample};
@@ -14,6 +14,9 @@ pub struct Clusters {
     graph: Graph,
     cap: usize,
     list: Vec<Vec<NodeId>>,
+    /// What clients have uploaded, factored. Can be made anew, so it is no part of the state.
+    #[serde(skip)]
+    samples: BTreeMap<NodeId, Sample>,
     /// How often they have been estimated.
     estimates: u64,
     /// How often there were too many to list.
@@ -23,7 +26,8 @@ pub struct Clusters {
 impl Clusters {
     /// Before the first estimate there are none.
     pub fn new(test: HomogeneityTest, cap: usize) -> Self {
-        Clusters { test, cap, graph: Graph::new(0), list: Vec::new(), estimates: 0, fallbacks: 0 }
+        let (graph, list, samples) = (Graph::new(0), Vec::new(), BTreeMap::new());
+        Clusters { test, cap, graph, list, samples, estimates: 0, fallbacks: 0 }
     }
 
     /// Tests every pair of which one has changed, and lists the maximal cliques anew.
@@ -32,22 +36,31 @@ impl Clusters {
         own: impl Iterator<Item = (NodeId, &'a LinearStats)>,
         changed: &BTreeSet<NodeId>,
     ) {
-        let samples: Vec<(NodeId, bool, Sample)> =
-            own.map(|(id, stats)| (id, changed.contains(&id), Sample::of(stats.clone()))).collect();
-        let largest = samples.last().map_or(0, |(id, ..)| id.index() + 1);
+        let mut members: Vec<NodeId> = Vec::new();
+        for (id, stats) in own {
+            members.push(id);
+            if self.samples.get(&id).is_none_or(|sample| sample.stats() != stats) {
+                self.samples.insert(id, Sample::of(stats.clone()));
+            }
+        }
+        let largest = members.last().map_or(0, |id| id.index() + 1);
         if largest > self.graph.len() {
             self.graph.grow(largest);
         }
-        for (place, (i, i_changed, first)) in samples.iter().enumerate() {
-            for (j, j_changed, second) in &samples[place + 1..] {
-                if *i_changed || *j_changed {
-                    // Line 2 of Algorithm 1
-                    let edge = self.test.similar(first, second);
-                    self.graph.set(i.index(), j.index(), edge);
-                }
-            }
+        let changed: Vec<bool> = members.iter().map(|id| changed.contains(id)).collect();
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        for i in 0..members.len() {
+            pairs.extend(
+                (i + 1..members.len()).filter(|&j| changed[i] || changed[j]).map(|j| (i as u32, j as u32)),
+            );
         }
-        let found = self.graph.cliques(samples.iter().map(|(id, ..)| id.0), self.cap);
+        let samples: Vec<&Sample> = members.iter().map(|id| &self.samples[id]).collect();
+        // Line 2 of Algorithm 1
+        let edges = self.test.similar_pairs(&samples, &pairs);
+        for (&(i, j), edge) in pairs.iter().zip(edges) {
+            self.graph.set(members[i as usize].index(), members[j as usize].index(), edge);
+        }
+        let found = self.graph.cliques(members.iter().map(|id| id.0), self.cap);
         self.list = found.cliques.into_iter().map(|c| c.into_iter().map(NodeId).collect()).collect();
         self.estimates += 1;
         self.fallbacks += u64::from(!found.complete);

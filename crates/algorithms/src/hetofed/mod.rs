@@ -13,6 +13,7 @@ mod tests;
 mod threshold;
 
 pub use client::Client;
+pub use clusters::Clusters;
 pub use exploration::{Doubling, Exploration, Theory, Unit};
 pub use params::{Bound, NamedBound, Params, Sharing, TestParams, Valid};
 pub use server::Server;

@@ -5,6 +5,7 @@
 //! [`Sample`] is what one client has observed, [`HomogeneityTest`] compares two of
 //! them, [`chi_square`] says how likely the difference is.
 
+mod batch;
 pub mod chi_square;
 mod sample;
 mod test;

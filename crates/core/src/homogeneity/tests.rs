@@ -207,6 +207,24 @@ fn lemma_c1_the_statistic_follows_its_law() {
 }
 
 #[test]
+fn many_pairs_are_decided_like_one_on_any_number_of_threads() {
+    let mut rng = Keys::from_seed(4).policy(NodeId(0), 0);
+    let client = |i: usize| Sample::of(data(&mut rng, &[0.5, (i % 3) as f64 * 0.05], 5 + i, 0.1).0);
+    let samples: Vec<Sample> = (0..40).map(client).collect();
+    let samples: Vec<&Sample> = samples.iter().collect();
+    let pairs: Vec<(u32, u32)> = (0..40).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
+    let test = equality(2);
+    let one = |&(i, j): &(u32, u32)| test.similar(samples[i as usize], samples[j as usize]);
+    let expected: Vec<bool> = pairs.iter().map(one).collect();
+    assert!(expected.contains(&true) && expected.contains(&false));
+    assert_eq!(test.similar_pairs(&samples, &pairs), expected);
+    for threads in [0, 1, 2, 7, 1000] {
+        assert_eq!(test.similar_pairs_on(threads, &samples, &pairs), expected);
+    }
+    assert!(test.similar_pairs_on(3, &samples, &[]).is_empty());
+}
+
+#[test]
 fn without_common_directions_nothing_speaks_against_similarity() {
     let (mut a, mut b) = (LinearStats::empty(3), LinearStats::empty(3));
     a.observe(&[1.0, 0.0, 0.0], 5.0);

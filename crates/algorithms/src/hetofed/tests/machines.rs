@@ -90,6 +90,20 @@ fn figure_1_clusters_overlap() {
 }
 
 #[test]
+fn beyond_the_cap_clusters_are_still_of_mutually_similar_clients_and_it_is_said() {
+    let valid = valid::<Hetofed>(3, json!({ "max_clusters": 1 }));
+    let mut server = server(&valid);
+    let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
+    for (id, second) in (0..).zip(CHAIN) {
+        let mut cx = Cx::new(NodeId::SERVER, 1, &keys, &mut positions, &mut effects);
+        server.on_message(NodeId(id), upload(1, data(20, second)), &mut cx).unwrap();
+    }
+    assert!(effects.metrics.contains(&("clique_fallbacks", 1.0)), "{:?}", effects.metrics);
+    // Clients 0 and 2 differ: never in one cluster. Everyone is in one.
+    assert_eq!(server.clusters().list(), [vec![NodeId(0), NodeId(1)], vec![NodeId(1), NodeId(2)]]);
+}
+
+#[test]
 fn alg2_line5_and_12_larger_clusters_are_asked_for_earlier() {
     // T = 100, d = 2: D = 50 ln(100 s) / s, so 95.1 for 3 members and 132.5 for 2.
     let mut client = client(&valid::<Hetofed>(3, json!({ "exploration": 0 })), 0);
