@@ -1,5 +1,5 @@
-//! The clustered world: clients of a cluster share their parameter exactly,
-//! clusters lie apart (paper 000).
+//! The clustered world: clients of a cluster share their parameter, exactly or
+//! nearly so, clusters lie apart (paper 000).
 
 use cahoots_core::ParamError;
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::contextual::{Contextual, Noise};
 use super::linear::{LinearLaw, LinearParams};
 use super::pool::PoolKind;
-use super::vectors::{centres, on_sphere};
+use super::vectors::{anisotropic, centres, on_sphere};
 use super::{Part, World, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 
@@ -33,7 +33,7 @@ pub struct ClusteredParams {
     pub reward_noise: f64,
     /// Who acts at a tick.
     pub arrivals: ArrivalLaw,
-    /// Where the arms come from. Cluster parameters are uniform on the unit sphere for every pool.
+    /// Where the arms come from.
     pub pool: PoolKind,
     /// Rows of a finite pool; unused when the pool is `ball`.
     #[schemars(range(min = 1))]
@@ -41,9 +41,14 @@ pub struct ClusteredParams {
     /// Number of clusters: 4, or as many as there are sizes.
     #[schemars(range(min = 1))]
     pub clusters: Option<usize>,
+    /// Where the parameters of clusters come from.
+    pub centres: Centres,
     /// Smallest distance between the parameters of two clusters.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub separation: f64,
+    /// Largest distance of a client's own parameter from its cluster's: 0 where they share it exactly (paper 000: 1 / (N sqrt T)).
+    #[schemars(range(min = 0.0))]
+    pub spread: f64,
     /// Clients of each cluster; they sum to the number of clients.
     pub sizes: Option<Vec<usize>>,
     /// Which clients belong to which cluster.
@@ -64,6 +69,17 @@ pub enum Changing {
     Parameters,
     /// Clients are assigned to the same clusters anew, at random.
     Assignment,
+}
+
+/// Where the parameters of clusters come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Centres {
+    /// Uniform on the unit sphere.
+    #[default]
+    Sphere,
+    /// As the rows of the pool `authors`: of norm 1, with more weight on the first features.
+    Authors,
 }
 
 /// Which clients belong to which cluster.
@@ -89,7 +105,9 @@ impl Default for ClusteredParams {
             pool: PoolKind::Ball,
             pool_size: 1000,
             clusters: None,
+            centres: Centres::Sphere,
             separation: 0.0,
+            spread: 0.0,
             sizes: None,
             assignment: Assignment::Random,
             changes: Vec::new(),
@@ -103,6 +121,7 @@ impl ClusteredParams {
     pub fn check(&self) -> Result<(), ParamError> {
         self.linear().check()?;
         check::separation(self.separation)?;
+        ParamError::not_negative("spread", self.spread)?;
         check::groups("clusters", self.count(), "clients", self.clients)?;
         if self.changes.first() == Some(&0) || !self.changes.is_sorted_by(|a, b| a < b) {
             return Err(ParamError::new("changes", "must be ticks from 1 on, each after the one before"));
@@ -127,11 +146,33 @@ impl ClusteredParams {
         let linear = self.linear();
         let (count, epochs) = (self.count(), 1 + self.changes.len());
         let lists = if self.changing == Changing::Parameters { epochs } else { 1 };
-        let thetas = centres(seed, count * lists, self.dim, self.separation, on_sphere)?;
-        let clusters = (0..epochs).flat_map(|epoch| self.membership_in(seed, epoch)).collect();
+        let law = match self.centres {
+            Centres::Sphere => on_sphere,
+            Centres::Authors => anisotropic,
+        };
+        let mut thetas = centres(seed, count * lists, self.dim, self.separation, law)?;
+        let mut clusters: Vec<u32> = (0..epochs).flat_map(|epoch| self.membership_in(seed, epoch)).collect();
+        if self.spread > 0.0 {
+            thetas = self.own_parameters(seed, &thetas, &clusters);
+            clusters = (0..clusters.len() as u32).collect();
+        }
         let law = LinearLaw::new(seed, thetas, clusters, &linear).changing(self.changes.clone());
         let world = Contextual::new(linear.setting(horizon), seed, Noise::Gaussian(self.reward_noise), law);
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.clients, seed)))
+    }
+
+    /// A parameter for every client and epoch: its cluster's, and its own step away from it, in a random
+    /// direction and of a length uniform up to `spread`.
+    fn own_parameters(&self, seed: u64, thetas: &[f64], clusters: &[u32]) -> Vec<f64> {
+        let mut step = vec![0.0; self.dim];
+        let own = clusters.iter().enumerate().flat_map(|(place, &cluster)| {
+            let mut draw = Part::Deviation.draw(seed, (place % self.clients) as u64);
+            on_sphere(&mut draw, &mut step);
+            let length = self.spread * draw.uniform();
+            let centre = &thetas[cluster as usize * self.dim..][..self.dim];
+            centre.iter().zip(&step).map(|(x, direction)| x + length * direction).collect::<Vec<f64>>()
+        });
+        own.collect()
     }
 
     /// Parameter of each client after so many changes.
@@ -240,6 +281,50 @@ mod tests {
             assert!(cluster.iter().all(|value| *value == cluster[0]));
         }
         assert_ne!(worth[0], worth[3]);
+    }
+
+    #[test]
+    fn centres_may_have_more_weight_on_the_first_features() {
+        // The reward of a random arm of the same kind then spreads by sqrt(4 d / (3 (d + 1))) more.
+        let spread = |law| {
+            let params = ClusteredParams {
+                pool: PoolKind::Authors,
+                centres: law,
+                clients: 400,
+                clusters: Some(400),
+                assignment: Assignment::Even,
+                ..Default::default()
+            };
+            let (mut world, _) = params.build(10, 3).unwrap();
+            let mut arms = ArmBuffer::default();
+            let squares = (0..400).map(|user| {
+                world.offer(1, UserId(user), &mut arms);
+                let arm = |arm| world.pull(1, UserId(user), &arms, ArmIndex(arm)).expected;
+                (0..25).map(arm).map(|mean| mean * mean).sum::<f64>()
+            });
+            squares.sum::<f64>() / 10_000.0
+        };
+        let (even, uneven) = (spread(Centres::Sphere), spread(Centres::Authors));
+        // 400 parameters: a standard error of a few hundredths.
+        assert!((even * 25.0 - 1.0).abs() < 0.1, "{even}");
+        assert!((uneven * 25.0 - 1.3).abs() < 0.15, "{uneven}");
+    }
+
+    #[test]
+    fn with_a_spread_every_client_has_its_own_parameter_near_its_clusters() {
+        let together = ClusteredParams {
+            clients: 12,
+            assignment: Assignment::Even,
+            changes: vec![4],
+            ..Default::default()
+        };
+        let apart = ClusteredParams { spread: 0.01, ..together.clone() };
+        for tick in [3, 4] {
+            let (centres, own) = (worth(&together, tick), worth(&apart, tick));
+            let gaps: Vec<f64> = centres.iter().zip(&own).map(|(x, y)| (x - y).abs()).collect();
+            assert!(gaps.iter().all(|gap| *gap > 0.0 && *gap <= 0.01), "{gaps:?}");
+            assert!(own.is_sorted_by(|x, y| x != y), "{own:?}");
+        }
     }
 
     /// What the only arm of a pool is worth to each of twelve clients.
