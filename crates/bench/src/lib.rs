@@ -6,4 +6,5 @@
 pub mod federation;
 pub mod hot_step;
 pub mod problem;
+pub mod reclustering;
 pub mod references;

@@ -1,6 +1,6 @@
 //! `cahoots bench`: speed on this machine, beside references, as ratios in one run.
 
-use cahoots_bench::{federation, hot_step};
+use cahoots_bench::{federation, hot_step, reclustering};
 use cahoots_lab::LabError;
 use cahoots_node::bench::{LiveOptions, run as run_live};
 use serde::Serialize;
@@ -10,11 +10,13 @@ use crate::print;
 /// Measure speed on this machine, beside references.
 ///
 /// Without a subject: the hot step beside faer and nalgebra (interleaved, minima), whole simulated
-/// runs of paper 004's setting, the price of an upload as clients multiply, and a million clients.
+/// runs of paper 004's setting, the price of an upload as clients multiply, a million clients, and the
+/// estimate of hetofed's clusters.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cahoots bench                 everything in memory, about a minute
   cahoots bench hot-step        the hot step alone
+  cahoots bench reclustering    hetofed's clusters at 30 to 1000 clients
   cahoots bench live            a federation on loopback under load
   cahoots bench --json          one JSON object per measurement
 
@@ -37,6 +39,8 @@ enum Subject {
     HotStep,
     /// Simulated runs, uploads as clients multiply, a million clients.
     Federation,
+    /// Estimating hetofed's clusters as clients multiply, and whole runs of hetofed-e.
+    Reclustering,
     /// A coordinator and clients over gRPC and HTTP, with a disk.
     Live,
 }
@@ -82,6 +86,9 @@ pub fn run(args: &Args) -> Result<(), LabError> {
             ]
         })?;
     }
+    if wants(Subject::Reclustering) {
+        reclustering(args)?;
+    }
     if wants(Subject::Live) {
         let rows = run_live(&LiveOptions::default()).map_err(|error| LabError::Failed(error.to_string()))?;
         show(args, "a federation on loopback", &rows, |row| {
@@ -94,6 +101,34 @@ pub fn run(args: &Args) -> Result<(), LabError> {
         })?;
     }
     Ok(())
+}
+
+fn reclustering(args: &Args) -> Result<(), LabError> {
+    let rows = reclustering::measure(&[30, 100, 300, 1000], 25, 200, args.rounds.min(10) as usize);
+    show(
+        args,
+        "hetofed's clusters estimated anew, all cores (d = 25, 200 observations each)",
+        &rows,
+        |row| {
+            vec![
+                ("clients", row.clients.to_string()),
+                ("pairs", row.pairs.to_string()),
+                ("all changed, ms", format!("{:.2}", row.all_milliseconds)),
+                ("a pair on one core, ns", format!("{:.0}", row.pair_nanoseconds)),
+                ("one changed, ms", format!("{:.2}", row.one_milliseconds)),
+                ("clusters", row.clusters.to_string()),
+            ]
+        },
+    )?;
+    let rows = reclustering::runs(2);
+    show(args, "hetofed-e, N = 30, T = 3000, d = K = 25, one core", &rows, |row| {
+        vec![
+            ("true clusters", row.clusters.to_string()),
+            ("estimates", row.estimates.to_string()),
+            ("seconds", format!("{:.2}", row.seconds)),
+            ("us per step", format!("{:.1}", row.step_microseconds)),
+        ]
+    })
 }
 
 fn times(ns: f64, ratio: f64) -> String {
