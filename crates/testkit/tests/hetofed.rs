@@ -1,0 +1,204 @@
+//! The hetofed family and dyclu in whole federations: the contract with much
+//! communication, clusters found, data kept, clients that never answer.
+
+use cahoots_algorithms::dyclu::Dyclu;
+use cahoots_algorithms::hetofed::{Hetofed, HetofedE, HetofedPq, Server};
+use cahoots_algorithms::linear::LinearMsg;
+use cahoots_algorithms::registry::{Visitor, visit};
+use cahoots_core::{Algorithm, NodeId};
+use cahoots_sim::driver::{Options, Simulation};
+use cahoots_sim::run::{Scenario, prepare, simulate};
+use cahoots_testkit::{scenarios, suite};
+use serde_json::{Value, json};
+
+struct Suite(Value, Scenario);
+
+impl Visitor for Suite {
+    type Out = ();
+    fn visit<A: Algorithm>(self) {
+        suite::check_all::<A>(&self.0, &self.1);
+    }
+}
+
+/// Exploration that ends, clusters of all sizes, and much to say.
+#[test]
+fn the_contract_is_kept_in_clustered_worlds() {
+    let scenario = &scenarios::all()[1];
+    let family = ["hetofed", "hetofed-pq", "hetofed-dr", "hetofed-e"];
+    let cases = [
+        json!({ "exploration": 6, "sync_threshold": 2.0 }),
+        json!({ "exploration": 4, "sync_threshold": 1.0, "sharing": "buffers", "clusters_per_step": 2 }),
+        json!({ "exploration": 8, "exploration_unit": "total", "sync_threshold": 2.0, "deadline": 3 }),
+    ];
+    for (name, params) in family.iter().flat_map(|name| cases.iter().map(move |params| (name, params))) {
+        visit(name, Suite(params.clone(), scenario.clone()));
+    }
+    for (name, params) in [
+        (
+            "hetofed",
+            json!({ "exploration": 5, "sync_threshold": 1.0, "fidelity": "authors", "policy": "lints" }),
+        ),
+        (
+            "hetofed",
+            json!({ "exploration": { "doubling": { "first": 10, "explore": 3 } }, "sync_threshold": 2.0 }),
+        ),
+        (
+            "hetofed-pq",
+            json!({ "exploration": 6, "sync_threshold": 1.0, "test": { "cut": 0.9 }, "max_clusters": 1 }),
+        ),
+        (
+            "hetofed-e",
+            json!({ "sync_threshold": 1.0, "policy": "linphe", "test": { "noncentrality": "data-relative" } }),
+        ),
+        ("dyclu", json!({ "outlier": 0.3, "window": 4, "false_alarm": 0.99 })),
+        ("dyclu", json!({ "outlier": 0.3, "window": 4, "false_alarm": 0.99, "keep_past": false })),
+    ] {
+        visit(name, Suite(params, scenario.clone()));
+    }
+}
+
+/// One client per tick, and clients that explore at their own pace.
+#[test]
+fn the_contract_is_kept_where_clients_do_not_act_in_turn() {
+    let scenario = &scenarios::all()[0];
+    for name in ["hetofed", "hetofed-pq", "hetofed-e"] {
+        visit(
+            name,
+            Suite(json!({ "exploration": 8, "sync_threshold": 2.0, "deadline": 4 }), scenario.clone()),
+        );
+    }
+}
+
+fn world(horizon: u64, environment: Value) -> Scenario {
+    let mut world = json!({ "kind": "clustered", "dim": 6, "arms": 10, "pool": "gaussian", "pool_size": 300,
+        "separation": 0.8, "assignment": "even", "arrivals": "all" });
+    for (key, value) in environment.as_object().unwrap() {
+        world[key] = value.clone();
+    }
+    serde_json::from_value(json!({ "horizon": horizon, "environment": world })).unwrap()
+}
+
+fn finished<A: Algorithm>(params: Value, scenario: &Scenario, seed: u64) -> Simulation<A> {
+    let mut simulation = prepare::<A>(&params, scenario, seed, Options::default()).unwrap();
+    simulation.run(&mut |_| true).unwrap();
+    simulation
+}
+
+/// Neighbours in blocks of these sizes.
+fn blocks(sizes: &[u32]) -> Vec<Vec<NodeId>> {
+    let ends = sizes.iter().scan(0, |end, size| {
+        *end += size;
+        Some(*end)
+    });
+    ends.zip(sizes).map(|(end, size)| (end - size..end).map(NodeId).collect()).collect()
+}
+
+/// Theorem 3.1: the estimated clusters are the true ones, whatever their sizes.
+#[test]
+fn theorem_3_1_clusters_are_recovered_exactly() {
+    for sizes in [vec![4, 4, 4], vec![9, 2, 1], vec![12], vec![1; 12]] {
+        let scenario = world(80, json!({ "clients": 12, "sizes": sizes }));
+        for seed in 1..=4 {
+            let once = finished::<Hetofed>(json!({ "exploration": 60 }), &scenario, seed);
+            assert_eq!(once.server().clusters().list(), blocks(&sizes), "{sizes:?}, seed {seed}");
+        }
+        let scenario = world(400, json!({ "clients": 12, "sizes": sizes }));
+        let anew = finished::<HetofedE>(json!({ "sync_threshold": 5.0 }), &scenario, 1);
+        assert_eq!(anew.server().clusters().list(), blocks(&sizes), "{sizes:?}");
+    }
+}
+
+/// What each client knows is what the members of a cluster have observed themselves, all of it and once.
+fn assert_nothing_is_lost<A>(simulation: &Simulation<A>, clients: u32, horizon: u64)
+where
+    A: Algorithm<Server = Server, Client = cahoots_algorithms::hetofed::Client, Msg = LinearMsg>,
+{
+    let server = simulation.server();
+    for id in (0..clients).map(NodeId) {
+        let own = server.own(id).unwrap().count;
+        assert_eq!(own + simulation.client(id).known().pending_count(), horizon, "{id}");
+    }
+    let mut overlap = false;
+    for cluster in server.clusters().list() {
+        overlap |= cluster.iter().any(|&id| server.clusters().of(id).count() > 1);
+        let all: u64 = cluster.iter().map(|&id| server.own(id).unwrap().count).sum();
+        // Every cluster is served in nearly every step, so its last view is from a moment ago.
+        let newest =
+            cluster.iter().filter_map(|&id| server.served(id)).map(|v| v.stats().count).max().unwrap();
+        assert!(newest + 20 * cluster.len() as u64 >= all, "{newest} of {all}");
+        assert!(newest <= clients as u64 * horizon);
+    }
+    assert!(overlap, "no clusters overlap: the test must be able to fail");
+}
+
+#[test]
+fn full_sharing_keeps_every_observation_where_clusters_overlap() {
+    // A harsh cut: similar clients are often told apart, so cliques overlap.
+    let scenario = world(60, json!({ "clients": 8, "clusters": 1 }));
+    let params =
+        json!({ "exploration": 20, "sync_threshold": 0.01, "test": { "cut": 0.5 }, "clusters_per_step": 50 });
+    assert_nothing_is_lost(&finished::<Hetofed>(params.clone(), &scenario, 3), 8, 60);
+    assert_nothing_is_lost(&finished::<HetofedPq>(params, &scenario, 3), 8, 60);
+}
+
+/// Mean and standard error.
+fn mean(values: &[f64]) -> (f64, f64) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0);
+    (mean, (variance / n).sqrt())
+}
+
+fn regret(name: &str, params: &Value, scenario: &Scenario, seed: u64) -> f64 {
+    simulate(name, params, scenario, seed, Options::default(), &mut |_| true).unwrap().ledger.regret
+}
+
+/// `better` has less regret than `worse`, by more than chance would allow.
+fn assert_better(better: (&str, Value), worse: (&str, Value), scenario: &Scenario, seeds: u64) {
+    let gain = |seed| regret(worse.0, &worse.1, scenario, seed) - regret(better.0, &better.1, scenario, seed);
+    let gains: Vec<f64> = (1..=seeds).map(gain).collect();
+    let (mean, error) = mean(&gains);
+    assert!(mean > 3.0 * error, "{better:?} against {worse:?}: {mean} +- {error}");
+}
+
+#[test]
+fn section_4_2_sharing_with_similar_clients_helps_and_with_others_harms() {
+    let scenario = world(300, json!({ "clients": 20, "clusters": 2 }));
+    let alone = ("linucb-alone", json!({}));
+    assert_better(("hetofed-e", json!({})), alone.clone(), &scenario, 6);
+    assert_better(("dyclu", json!({})), alone.clone(), &scenario, 6);
+    assert_better(alone, ("sync-linucb", json!({ "sync_threshold": "dislinucb" })), &scenario, 6);
+}
+
+#[test]
+fn a_client_that_never_answers_stops_nobody_where_there_is_a_deadline() {
+    let mut scenario = world(200, json!({ "clients": 6, "clusters": 1 }));
+    scenario.network =
+        serde_json::from_value(json!({ "offline": [{ "client": 5, "from": 30, "until": 100_000 }] }))
+            .unwrap();
+    for name in ["hetofed", "hetofed-e"] {
+        let rounds = |params: Value| {
+            let report = simulate(name, &params, &scenario, 1, Options::default(), &mut |_| true).unwrap();
+            assert_eq!(report.ledger.refused, 0);
+            report.ledger.traffic.rounds
+        };
+        let waiting = rounds(json!({ "exploration": 10, "sync_threshold": 5.0 }));
+        let going_on = rounds(json!({ "exploration": 10, "sync_threshold": 5.0, "deadline": 3 }));
+        assert!(going_on > 2 * waiting, "{name}: {going_on} against {waiting}");
+    }
+}
+
+#[test]
+fn dyclu_sees_changes_and_learns_anew() {
+    for changing in ["parameters", "assignment"] {
+        let environment = json!({ "clients": 8, "clusters": 2, "changes": [300, 600], "changing": changing });
+        let scenario = world(900, environment);
+        let seen = finished::<Dyclu>(json!({}), &scenario, 1).client(NodeId(0)).changes();
+        assert!((8..=17).contains(&seen), "{changing}: 8 clients, 2 changes, some move back: {seen}");
+        // A detector that needs more outliers than its window holds never fires.
+        let blind = ("dyclu", json!({ "window": 1 }));
+        assert_better(("dyclu", json!({})), blind, &scenario, 4);
+    }
+    let still = world(900, json!({ "clients": 8, "clusters": 2 }));
+    assert_eq!(finished::<Dyclu>(json!({}), &still, 1).client(NodeId(0)).changes(), 0);
+}
