@@ -7,7 +7,9 @@
 pub mod arms;
 pub mod async_linucb;
 pub mod async_linucb_am;
+pub mod club;
 pub mod dyclu;
+pub mod fclub;
 pub mod hetofed;
 pub mod linear;
 pub mod linucb_alone;

@@ -23,6 +23,8 @@ pub fn all() -> Vec<Scenario> {
               "arms": 4, "pool": "gaussian", "pool_size": 60, "arrivals": "all" } })),
         read(json!({ "horizon": 100, "environment":
             { "kind": "split", "clients": 4, "dim_global": 3, "shared_features": true, "arms": 4 } })),
+        read(json!({ "horizon": 100, "environment":
+            { "kind": "users", "users": 6, "servers": 2, "clusters": 2, "dim": 3, "arms": 4 } })),
     ]
 }
 

@@ -8,7 +8,7 @@ use cahoots_core::{Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, P
 use serde::{Deserialize, Serialize};
 
 use super::params::{NewClient, Valid};
-use crate::linear::{LinearMsg, Ratios, Signal};
+use crate::linear::{LinearMsg, Order, Ratios, Signal};
 
 /// Merges uploads, sends views to those that lag behind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -32,18 +32,6 @@ struct Standing {
     /// Its last merged upload.
     merged: u64,
     due: Order,
-}
-
-/// A float that orders like its value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-struct Order(u64);
-
-impl Order {
-    fn of(value: f64) -> Self {
-        // IEEE total order: flip all bits of negatives, the sign bit of the rest.
-        let bits = value.to_bits();
-        Order(if bits >> 63 == 1 { !bits } else { bits | 1 << 63 })
-    }
 }
 
 impl Server {
@@ -96,7 +84,7 @@ impl Server {
             (standing.view.clone(), Some(own), had)
         };
         self.view = view;
-        self.place(from, Standing { view: base, own, merged: number, due: Order(0) }, had);
+        self.place(from, Standing { view: base, own, merged: number, due: Order::of(0.0) }, had);
         Ok(())
     }
 
@@ -135,7 +123,7 @@ impl Server {
     fn send_view(&mut self, client: NodeId, merged: u64, log_det: f64, cx: &mut Cx<'_, LinearMsg>) {
         let view = self.view.clone();
         cx.send(client, LinearMsg::Download { view: view.clone(), merged });
-        self.place(client, Standing { view, own: None, merged, due: Order(0) }, log_det);
+        self.place(client, Standing { view, own: None, merged, due: Order::of(0.0) }, log_det);
     }
 }
 
@@ -164,7 +152,8 @@ impl Machine for Server {
             Membership::Joined(client) => {
                 // Algorithm 2, line 7: all of V_g is in a newcomer's buffer.
                 let had = self.nothing.factor(self.ridge).log_det();
-                let standing = Standing { view: self.nothing.clone(), own: None, merged: 0, due: Order(0) };
+                let standing =
+                    Standing { view: self.nothing.clone(), own: None, merged: 0, due: Order::of(0.0) };
                 self.place(client, standing, had);
                 if self.new_client == NewClient::AtOnce && self.view.version() > 0 {
                     let log_det = self.view.factor(self.ridge).log_det();

@@ -7,12 +7,13 @@ use cahoots_core::graph::Graph;
 use cahoots_core::homogeneity::{HomogeneityTest, Sample, chi_square};
 use cahoots_core::policy::{LinearModel, LinearPolicy};
 use cahoots_core::{
-    ArmIndex, ArmSet, Context, Cx, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Silence,
-    Stream, UserId, View,
+    ArmIndex, ArmSet, Cx, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Silence, Stream,
+    UserId, View,
 };
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
+use crate::linear::ChosenFor;
 
 /// A model per user and stationary stretch of time, and a neighbourhood of similar ones for each.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,15 +40,6 @@ pub struct Dynamic {
 struct User {
     sample: Option<u32>,
     surprises: VecDeque<bool>,
-}
-
-/// What a decision keeps until its reward comes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ChosenFor {
-    /// Whom it was made for.
-    pub user: UserId,
-    /// Features of the chosen arm.
-    pub context: Context,
 }
 
 impl Dynamic {

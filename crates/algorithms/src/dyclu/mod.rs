@@ -5,7 +5,8 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use learner::{ChosenFor, Dynamic};
+pub use crate::linear::ChosenFor;
+pub use learner::Dynamic;
 pub use params::{Params, Valid};
 
 use cahoots_core::{Algorithm, ParamError, Seat, Seating, Setting, Silence, Silent};

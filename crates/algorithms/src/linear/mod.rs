@@ -3,13 +3,17 @@
 
 mod alone;
 mod message;
+mod order;
 mod params;
 mod ratio;
+mod users;
 
 pub use alone::AloneClient;
 pub use message::{LinearMsg, Signal};
+pub(crate) use order::Order;
 pub use params::{Fidelity, LinearParams, LinearValid};
 pub use ratio::{Ratio, Ratios};
+pub use users::{ChosenFor, components, distance, novelty, users_by_host};
 
 use cahoots_core::Context;
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,135 @@
+//! CLUB at one local server: a graph that only loses edges, a model for each of its components.
+
+use cahoots_core::graph::Graph;
+use cahoots_core::policy::LinearPolicy;
+use cahoots_core::{
+    ArmIndex, ArmSet, Cx, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Silence, Stream, UserId,
+};
+use serde::{Deserialize, Serialize};
+
+use super::cohort::{Knowledge, Member, sum};
+use super::params::Valid;
+use crate::linear::{ChosenFor, components, distance, novelty};
+
+/// Deletes the edges of a user that has turned out to differ.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Club {
+    ridge: f64,
+    policy: LinearPolicy,
+    nothing: LinearStats,
+    deletion: f64,
+    members: Vec<Member>,
+    graph: Graph,
+    components: Vec<(Vec<u32>, Knowledge)>,
+}
+
+impl Club {
+    pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
+        let ridge = valid.linear.ridge;
+        let nothing = valid.linear.nothing.stats().clone();
+        let ids = valid.users.get(seat.me.index()).cloned().unwrap_or_default();
+        let members: Vec<Member> = ids.into_iter().map(|id| Member::new(id, &nothing, ridge)).collect();
+        let mut graph = Graph::new(members.len());
+        for i in 0..members.len() {
+            (0..i).for_each(|j| graph.set(i, j, true));
+        }
+        let everyone = (0..members.len() as u32).collect();
+        Club {
+            ridge,
+            policy: valid.linear.policy,
+            components: vec![(everyone, Knowledge::of(nothing.clone(), ridge))],
+            nothing,
+            deletion: valid.deletion,
+            members,
+            graph,
+        }
+    }
+
+    /// Its clusters of users.
+    pub fn clusters(&self) -> impl Iterator<Item = Vec<UserId>> {
+        self.components.iter().map(|(users, _)| users.iter().map(|&i| self.members[i as usize].id).collect())
+    }
+
+    fn position(&self, user: UserId) -> Option<usize> {
+        self.members.iter().position(|member| member.id == user)
+    }
+
+    /// A user that nobody announced: like everyone until seen otherwise.
+    fn admit(&mut self, user: UserId) -> usize {
+        self.position(user).unwrap_or_else(|| {
+            let position = self.members.len();
+            self.members.push(Member::new(user, &self.nothing, self.ridge));
+            self.graph.grow(position + 1);
+            (0..position).for_each(|other| self.graph.set(position, other, true));
+            self.components = vec![];
+            self.regroup();
+            position
+        })
+    }
+
+    /// Deletes the edges between this user and all who differ from it; true if there were any.
+    fn delete_edges(&mut self, own: usize) -> bool {
+        let mut deleted = false;
+        for other in (0..self.members.len()).filter(|&other| other != own) {
+            let (a, b) = (&self.members[own], &self.members[other]);
+            if b.count() > 0
+                && self.graph.has(own, other)
+                && distance(&a.estimate, &b.estimate)
+                    > self.deletion * (novelty(a.count()) + novelty(b.count()))
+            {
+                self.graph.set(own, other, false);
+                deleted = true;
+            }
+        }
+        deleted
+    }
+
+    fn regroup(&mut self) {
+        let found = components(&self.graph);
+        if found.len() == self.components.len() {
+            return;
+        }
+        for (group, users) in found.iter().enumerate() {
+            users.iter().for_each(|&user| self.members[user as usize].group = group as u32);
+        }
+        let model = |users: Vec<u32>| {
+            let stats = sum(&self.members, &users, &self.nothing);
+            (users, Knowledge::of(stats, self.ridge))
+        };
+        self.components = found.into_iter().map(model).collect();
+    }
+}
+
+impl Machine for Club {
+    type Msg = Silence;
+
+    fn on_message(
+        &mut self,
+        _: NodeId,
+        message: Silence,
+        _: &mut Cx<'_, Silence>,
+    ) -> Result<(), Misbehaviour> {
+        match message {}
+    }
+}
+
+impl Learner for Club {
+    type Pending = ChosenFor;
+
+    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, ChosenFor) {
+        let group = self.position(user).map_or(0, |position| self.members[position].group);
+        let arm = self.components[group as usize].1.choose(&self.policy, arms.features(), rng);
+        (arm, ChosenFor { user, context: arms.context(arm) })
+    }
+
+    fn observe(&mut self, pending: ChosenFor, reward: f64, cx: &mut Cx<'_, Silence>) {
+        let own = self.admit(pending.user);
+        self.members[own].observe(&pending.context, reward);
+        let group = self.members[own].group as usize;
+        self.components[group].1.observe(&pending.context, reward);
+        if self.delete_edges(own) {
+            self.regroup();
+            cx.metric("local_clusters", self.components.len() as f64);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! A local server: many users, the graph of who may be alike, a cluster for each of its components.
+
+use cahoots_core::graph::Graph;
+use cahoots_core::{
+    ArmIndex, ArmSet, Cx, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream, UserId,
+    View,
+};
+use cahoots_privacy::Clip;
+use serde::{Deserialize, Serialize};
+
+use super::cluster::LocalCluster;
+use super::message::FclubMsg;
+use super::params::{Cuts, Rules, Valid};
+use super::radius::Company;
+use crate::linear::{ChosenFor, components, distance, novelty};
+
+/// Decides for its users, with what their cluster shares with others.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LocalServer {
+    server: NodeId,
+    rules: Rules,
+    users: Vec<User>,
+    /// Edges between users who have not been seen to differ; they are only ever deleted.
+    graph: Graph,
+    clusters: Vec<LocalCluster>,
+    phase: u64,
+    /// A cluster fell apart when this phase began.
+    split: bool,
+    clip: Clip,
+    /// Nodes per observation that the accountant has on record.
+    paid: u32,
+}
+
+/// A user's own data: V, b and T.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct User {
+    id: UserId,
+    own: LinearStats,
+    cluster: u32,
+}
+
+impl LocalServer {
+    pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
+        let rules = valid.rules.clone();
+        let own = LinearStats::empty(rules.dim);
+        let ids = valid.users.get(seat.me.index()).cloned().unwrap_or_default();
+        let users: Vec<User> = ids.into_iter().map(|id| User { id, own: own.clone(), cluster: 0 }).collect();
+        let mut graph = Graph::new(users.len());
+        for i in 0..users.len() {
+            (0..i).for_each(|j| graph.set(i, j, true));
+        }
+        let everyone = (0..users.len() as u32).collect();
+        let clusters = vec![LocalCluster::new(everyone, &rules, View::new(0, own))];
+        let server = seat.server;
+        LocalServer {
+            server,
+            rules,
+            users,
+            graph,
+            clusters,
+            phase: 0,
+            split: false,
+            clip: Clip::default(),
+            paid: 0,
+        }
+    }
+
+    /// Its clusters of users.
+    pub fn clusters(&self) -> impl Iterator<Item = Vec<UserId>> {
+        self.clusters
+            .iter()
+            .map(|cluster| cluster.users().iter().map(|&i| self.users[i as usize].id).collect())
+    }
+
+    /// What a cluster shares.
+    pub fn cluster(&self, index: usize) -> Option<&LocalCluster> {
+        self.clusters.get(index)
+    }
+
+    fn position(&self, user: UserId) -> Option<usize> {
+        self.users.iter().position(|known| known.id == user)
+    }
+
+    fn cluster_of(&self, user: UserId) -> usize {
+        self.position(user).map_or(0, |position| self.users[position].cluster as usize)
+    }
+
+    /// A user that nobody announced: like everyone until seen otherwise.
+    fn admit(&mut self, user: UserId) {
+        if self.position(user).is_none() {
+            let position = self.users.len();
+            self.users.push(User { id: user, own: LinearStats::empty(self.rules.dim), cluster: 0 });
+            self.graph.grow(position + 1);
+            (0..position).for_each(|other| self.graph.set(position, other, true));
+            self.clusters[0].admit(position as u32);
+        }
+    }
+
+    /// Line 3 of Algorithm 2.
+    fn delete_edges(&mut self, cuts: Cuts) {
+        let estimates: Vec<Vec<f64>> = self
+            .users
+            .iter()
+            .map(|user| {
+                let (gram, moment) = (user.own.gram.packed(), &user.own.moment);
+                let estimate = Factor::of(gram, moment, self.rules.ridge).map(|factor| factor.theta());
+                estimate.unwrap_or_else(|_| vec![0.0; self.rules.dim])
+            })
+            .collect();
+        for i in 0..self.users.len() {
+            for j in (0..i).filter(|&j| self.graph.has(i, j)).collect::<Vec<_>>() {
+                let counts = novelty(self.users[i].own.count) + novelty(self.users[j].own.count);
+                // Eq. (3)
+                if distance(&estimates[i], &estimates[j]) > cuts.deletion * counts + cuts.tolerance {
+                    self.graph.set(i, j, false);
+                }
+            }
+        }
+    }
+
+    /// Clusters are the components of the graph; those that are as they were keep what they have.
+    fn regroup(&mut self) {
+        let mut clusters = Vec::new();
+        self.split = false;
+        for users in components(&self.graph) {
+            let whole = &self.clusters[self.users[users[0] as usize].cluster as usize];
+            if whole.users().len() == users.len() {
+                clusters.push(whole.clone());
+            } else {
+                let mut observed = LinearStats::empty(self.rules.dim);
+                users.iter().for_each(|&user| observed.merge(&self.users[user as usize].own));
+                clusters.push(whole.part(users, observed));
+                self.split = true;
+            }
+        }
+        for (index, cluster) in clusters.iter().enumerate() {
+            cluster.users().iter().for_each(|&user| self.users[user as usize].cluster = index as u32);
+        }
+        self.clusters = clusters;
+    }
+
+    /// Algorithm 2, lines 2 to 6.
+    fn begin(&mut self, phase: u64, cx: &mut Cx<'_, FclubMsg>) {
+        self.phase = phase;
+        if let Some(cuts) = self.rules.clustering {
+            self.delete_edges(cuts);
+            self.regroup();
+        }
+        cx.send(self.server, FclubMsg::Structure { phase, clusters: self.clusters.len() as u32 });
+        for (index, cluster) in self.clusters.iter_mut().enumerate() {
+            let stats = cluster.report(&self.rules, &mut self.paid, cx);
+            cx.send(self.server, FclubMsg::Report { phase, cluster: index as u32, stats });
+        }
+    }
+
+    fn merged(
+        &mut self,
+        phase: u64,
+        clusters: u32,
+        members: &[u32],
+        renewed: bool,
+    ) -> Result<(), Misbehaviour> {
+        let waiting = self.clusters.iter().any(LocalCluster::is_waiting);
+        // A newcomer is told where it stands without having been asked.
+        let newcomer = phase > self.phase && renewed && !waiting;
+        if members.len() != self.clusters.len() || !(newcomer || phase == self.phase && waiting) {
+            return Err(Misbehaviour::Unexpected("a partition that does not fit".into()));
+        }
+        if self.split && !renewed && phase == self.phase {
+            return Err(Misbehaviour::Unexpected("the old partition, though a cluster fell apart".into()));
+        }
+        self.phase = phase;
+        for (cluster, &members) in self.clusters.iter_mut().zip(members) {
+            if renewed {
+                cluster.announce(Company { members, clusters });
+            } else {
+                cluster.resume();
+            }
+        }
+        Ok(())
+    }
+
+    fn report_metrics(&self, cx: &mut Cx<'_, FclubMsg>) {
+        let trees = self.clusters.iter().filter_map(LocalCluster::privatizer);
+        let doublings: u32 = trees.filter_map(|p| p.tree()).map(|tree| tree.doublings()).sum();
+        if doublings > 0 {
+            cx.metric("tree_doublings", doublings.into());
+        }
+        let (count, largest) = self
+            .clusters
+            .iter()
+            .map(LocalCluster::shifts)
+            .fold((0, 0.0), |a, b| (a.0 + b.0, f64::max(a.1, b.1)));
+        if count > 0 {
+            cx.metric("local_psd_shifts", count as f64);
+            cx.metric("local_psd_shift_largest", largest);
+        }
+    }
+}
+
+impl Machine for LocalServer {
+    type Msg = FclubMsg;
+
+    fn on_message(
+        &mut self,
+        _from: NodeId,
+        message: FclubMsg,
+        cx: &mut Cx<'_, FclubMsg>,
+    ) -> Result<(), Misbehaviour> {
+        match message {
+            FclubMsg::Begin { phase } => {
+                if phase <= self.phase || self.clusters.iter().any(LocalCluster::is_waiting) {
+                    return Err(Misbehaviour::Gap { expected: self.phase + 1, got: phase });
+                }
+                self.begin(phase, cx);
+            }
+            FclubMsg::Merged { phase, clusters, members, renewed } => {
+                self.merged(phase, clusters, &members, renewed)?;
+            }
+            FclubMsg::Download { phase, cluster, view, merged } => {
+                if phase > self.phase {
+                    return Err(Misbehaviour::Gap { expected: self.phase, got: phase });
+                }
+                // What was sent before my report came, of clusters that are no more.
+                let outdated = phase < self.phase && (self.split || phase + 1 < self.phase);
+                let Some(known) = self.clusters.get_mut(cluster as usize) else {
+                    return if outdated { Ok(()) } else { Err(unknown(cluster)) };
+                };
+                if outdated || phase < self.phase && !known.is_waiting() {
+                    return Ok(());
+                }
+                known.download(view, merged, &self.rules)?;
+            }
+            FclubMsg::Taken { phase, cluster, number } => {
+                if phase == self.phase {
+                    self.clusters.get_mut(cluster as usize).ok_or_else(|| unknown(cluster))?.taken(number)?;
+                } else if phase > self.phase {
+                    return Err(Misbehaviour::Gap { expected: self.phase, got: phase });
+                }
+            }
+            other => return Err(other.unexpected()),
+        }
+        Ok(())
+    }
+}
+
+fn unknown(cluster: u32) -> Misbehaviour {
+    Misbehaviour::Unexpected(format!("there is no local cluster {cluster}"))
+}
+
+impl Learner for LocalServer {
+    type Pending = ChosenFor;
+
+    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, _rng: &mut Stream) -> (ArmIndex, ChosenFor) {
+        let index = self.cluster_of(user);
+        let cluster = &mut self.clusters[index];
+        cluster.refresh(&self.rules);
+        let arm = cluster.choose(&self.rules, arms.features());
+        (arm, ChosenFor { user, context: arms.context(arm) })
+    }
+
+    fn commit(&mut self, pending: &ChosenFor, _cx: &mut Cx<'_, FclubMsg>) {
+        let index = self.cluster_of(pending.user);
+        self.clusters[index].refresh(&self.rules);
+        self.admit(pending.user);
+    }
+
+    fn observe(&mut self, pending: ChosenFor, mut reward: f64, cx: &mut Cx<'_, FclubMsg>) {
+        let ChosenFor { user, mut context } = pending;
+        let noisy = self.rules.privacy.is_some_and(|privacy| !privacy.noise.is_none());
+        if noisy && self.clip.apply(&mut context, &mut reward) {
+            cx.metric("clipped", self.clip.clipped() as f64);
+        }
+        self.admit(user);
+        let Some(position) = self.position(user) else { return };
+        self.users[position].own.observe(&context, reward);
+        let index = self.users[position].cluster;
+        let cluster = &mut self.clusters[index as usize];
+        cluster.observe(&context, reward, &self.rules);
+        if cluster.upload_is_due(&self.rules) {
+            let (number, stats) = cluster.upload(&self.rules, &mut self.paid, cx);
+            cx.send(self.server, FclubMsg::Upload { phase: self.phase, cluster: index, number, stats });
+            if noisy {
+                self.report_metrics(cx);
+            }
+        }
+    }
+}

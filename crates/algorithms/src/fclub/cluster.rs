@@ -1,0 +1,323 @@
+//! One local cluster of users: what it shares, what it keeps back, how it decides.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use cahoots_core::policy::pick;
+use cahoots_core::{
+    ArmIndex, Cx, Factor, LinearStats, Misbehaviour, Private, Scores, Tiles, Unprotected, View,
+};
+use cahoots_privacy::{Part, Privatizer};
+use serde::{Deserialize, Serialize};
+
+use super::definite;
+use super::message::FclubMsg;
+use super::params::{Rules, Shift};
+use super::radius::Company;
+
+/// S, dS, and what they are made of. S (`base`) is the last view and the uploads that it does not hold; it
+/// consists of released statistics alone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LocalCluster {
+    /// Positions of its users in their server's list.
+    users: Vec<u32>,
+    company: Company,
+    /// The company it will have with the view that has been announced.
+    announced: Option<Company>,
+    /// It has reported, and does not know yet where it belongs.
+    waiting: bool,
+    synced: Arc<View>,
+    /// Uploads that `synced` does not hold, as they were released, oldest first.
+    in_flight: VecDeque<(u64, LinearStats)>,
+    uploads: u64,
+    base: LinearStats,
+    model: Factor,
+    /// Of S + dS, with the noise that the next upload will have.
+    ahead: Factor,
+    stale: bool,
+    /// Observations since the last release: the open leaf.
+    open: LinearStats,
+    /// Part of a report, but of no upload yet.
+    unsent: LinearStats,
+    /// All closed leaves.
+    total: LinearStats,
+    privatizer: Option<Privatizer>,
+    /// Models that needed a shift, and the largest one.
+    shifts: u64,
+    largest_shift: f64,
+}
+
+impl LocalCluster {
+    /// All users of a server, before anything is known.
+    pub(super) fn new(users: Vec<u32>, rules: &Rules, nothing: Arc<View>) -> Self {
+        let company = Company { members: rules.servers, clusters: 1 };
+        let model = Factor::ridge(rules.dim, rules.base * f64::from(company.members));
+        let empty = LinearStats::empty(rules.dim);
+        LocalCluster {
+            users,
+            company,
+            announced: None,
+            waiting: false,
+            synced: nothing,
+            in_flight: VecDeque::new(),
+            uploads: 0,
+            base: empty.clone(),
+            ahead: model.clone(),
+            model,
+            stale: false,
+            open: empty.clone(),
+            unsent: empty.clone(),
+            total: empty,
+            privatizer: rules.privacy.map(|noisy| Privatizer::new(noisy.noise, rules.dim, noisy.levels)),
+            shifts: 0,
+            largest_shift: 0.0,
+        }
+    }
+
+    /// A part of this cluster, with all that its users have observed. Decides as the whole did until it is told
+    /// where it belongs.
+    pub(super) fn part(&self, users: Vec<u32>, observed: LinearStats) -> Self {
+        let empty = self.total.emptied();
+        LocalCluster {
+            users,
+            open: observed,
+            unsent: empty.clone(),
+            total: empty,
+            privatizer: self.privatizer.as_ref().map(Privatizer::child),
+            ..self.clone()
+        }
+    }
+
+    pub(super) fn users(&self) -> &[u32] {
+        &self.users
+    }
+
+    pub(super) fn admit(&mut self, user: u32) {
+        self.users.push(user);
+    }
+
+    /// With whom it shares.
+    pub fn company(&self) -> Company {
+        self.company
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting
+    }
+
+    /// S and u: released statistics of the global cluster, as far as they are known here.
+    pub fn shared(&self) -> &LinearStats {
+        &self.base
+    }
+
+    pub(super) fn privatizer(&self) -> Option<&Privatizer> {
+        self.privatizer.as_ref()
+    }
+
+    pub(super) fn shifts(&self) -> (u64, f64) {
+        (self.shifts, self.largest_shift)
+    }
+
+    fn ridge(&self, rules: &Rules) -> f64 {
+        rules.base * f64::from(self.company.members)
+    }
+
+    /// Brings both models up to date with the last download.
+    pub(super) fn refresh(&mut self, rules: &Rules) {
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        self.base = self.synced.stats().clone();
+        self.in_flight.iter().for_each(|(_, upload)| self.base.merge(upload));
+        self.remodel(rules);
+    }
+
+    fn remodel(&mut self, rules: &Rules) {
+        let (model, shift) = definite::model(&self.base, self.ridge(rules));
+        self.model = model;
+        self.shifts += u64::from(shift > 0.0);
+        self.largest_shift = self.largest_shift.max(shift);
+        self.look_ahead(rules);
+    }
+
+    /// The model of S + dS.
+    fn look_ahead(&mut self, rules: &Rules) {
+        let noise = self.privatizer.as_ref().and_then(Privatizer::tentative);
+        if noise.is_none() && self.open.is_empty() && self.unsent.is_empty() {
+            self.ahead.clone_from(&self.model);
+            return;
+        }
+        let mut stats = self.base.clone();
+        stats.merge(&self.unsent);
+        stats.merge(&self.open);
+        if let Some(noise) = noise {
+            stats.gram.add(&noise.gram);
+            stats.moment.iter_mut().zip(&noise.moment).for_each(|(value, noise)| *value += noise);
+        }
+        stats.gram.add_diagonal(self.shift_per_upload(rules));
+        self.ahead = definite::model(&stats, self.ridge(rules)).0;
+    }
+
+    /// Line 10 of Algorithm 3.
+    fn shift_per_upload(&self, rules: &Rules) -> f64 {
+        match rules.privacy {
+            Some(noisy) if noisy.shift == Shift::Paper => 3.0 * noisy.rho,
+            _ => 0.0,
+        }
+    }
+
+    /// Line 12 of Algorithm 1. The model must be up to date.
+    pub(super) fn choose(&self, rules: &Rules, arms: &Tiles) -> ArmIndex {
+        let (factor, count) = if rules.decide_ahead {
+            (&self.ahead, self.base.count + self.unsent.count + self.open.count)
+        } else {
+            (&self.model, self.base.count)
+        };
+        let radius = rules.beta.radius(factor.log_det(), count, self.company);
+        Scores::lend(|scores| {
+            factor.score(arms, scores);
+            let values = scores.mean.iter().zip(&scores.width2);
+            pick(values.map(|(mean, width2)| mean + rules.beta.bonus(radius, *width2)))
+        })
+    }
+
+    /// Line 1 of Algorithm 3.
+    pub(super) fn observe(&mut self, x: &[f64], reward: f64, rules: &Rules) {
+        self.refresh(rules);
+        self.open.observe(x, reward);
+        self.ahead.learn(x, reward);
+    }
+
+    /// Eq. (5): has the determinant grown by a factor of U?
+    pub(super) fn upload_is_due(&self, rules: &Rules) -> bool {
+        !self.waiting && self.ahead.log_det() - self.model.log_det() >= rules.ln_upload
+    }
+
+    /// What is pending becomes a leaf of the tree.
+    fn close_leaf(&mut self) {
+        let empty = self.open.emptied();
+        let mut leaf = std::mem::replace(&mut self.open, empty);
+        if let Some(privatizer) = &self.privatizer {
+            privatizer.round(&mut leaf);
+        }
+        self.total.merge(&leaf);
+        self.unsent.merge(&leaf);
+    }
+
+    fn release(
+        &mut self,
+        part: Part,
+        exact: LinearStats,
+        paid: &mut u32,
+        cx: &mut Cx<'_, FclubMsg>,
+    ) -> Private<LinearStats> {
+        match &mut self.privatizer {
+            Some(privatizer) => cx.release(&mut privatizer.mechanism(part, paid), exact),
+            None => cx.release(&mut Unprotected, exact),
+        }
+    }
+
+    /// Lines 4, 8 to 10 of Algorithm 3: its number and what is sent.
+    pub(super) fn upload(
+        &mut self,
+        rules: &Rules,
+        paid: &mut u32,
+        cx: &mut Cx<'_, FclubMsg>,
+    ) -> (u64, Private<LinearStats>) {
+        self.close_leaf();
+        let empty = self.unsent.emptied();
+        let mut exact = std::mem::replace(&mut self.unsent, empty);
+        exact.gram.add_diagonal(self.shift_per_upload(rules));
+        let stats = self.release(Part::Rest, exact, paid, cx);
+        self.uploads += 1;
+        self.in_flight.push_back((self.uploads, stats.get().clone()));
+        self.base.merge(stats.get());
+        if self.privatizer.as_ref().is_none_or(Privatizer::is_none) {
+            // dS is now part of S, and S + dS was known.
+            self.model.clone_from(&self.ahead);
+        } else {
+            self.remodel(rules);
+        }
+        (self.uploads, stats)
+    }
+
+    /// Line 5 of Algorithm 2.
+    pub(super) fn report(
+        &mut self,
+        rules: &Rules,
+        paid: &mut u32,
+        cx: &mut Cx<'_, FclubMsg>,
+    ) -> Private<LinearStats> {
+        self.refresh(rules);
+        self.close_leaf();
+        let stats = self.release(Part::Whole, self.total.clone(), paid, cx);
+        self.waiting = true;
+        // The leaf is closed, so that the next upload will have other noise.
+        self.look_ahead(rules);
+        stats
+    }
+
+    /// The partition has not changed: on as before.
+    pub(super) fn resume(&mut self) {
+        self.waiting = false;
+    }
+
+    /// A view of a new global cluster is on its way.
+    pub(super) fn announce(&mut self, company: Company) {
+        self.announced = Some(company);
+    }
+
+    /// A download, renewing or not; `Err` changes nothing.
+    pub(super) fn download(
+        &mut self,
+        view: Arc<View>,
+        merged: u64,
+        rules: &Rules,
+    ) -> Result<(), Misbehaviour> {
+        view.stats().check_shape(rules.dim, false)?;
+        let company = self.announced.unwrap_or(self.company);
+        if view.version() < self.synced.version() {
+            return Ok(());
+        }
+        view.check(rules.base * f64::from(company.members))?;
+        if self.announced.is_some() {
+            // Lines 13 to 15 of Algorithm 2: what was reported is part of the view.
+            self.in_flight.clear();
+            self.uploads = 0;
+            self.unsent = if self.waiting { self.total.emptied() } else { self.total.clone() };
+            if let Some(privatizer) = &mut self.privatizer {
+                if self.waiting {
+                    privatizer.receiver_has_report();
+                } else {
+                    privatizer.receiver_has_nothing();
+                }
+            }
+            self.announced = None;
+            self.company = company;
+            self.waiting = false;
+        } else {
+            if merged > self.uploads {
+                return Err(Misbehaviour::Gap { expected: self.uploads, got: merged });
+            }
+            while self.in_flight.front().is_some_and(|(number, _)| *number <= merged) {
+                self.in_flight.pop_front();
+            }
+        }
+        self.synced = view;
+        self.stale = true;
+        Ok(())
+    }
+
+    /// Uploads up to `number` will only ever be confirmed together: they need one entry.
+    pub(super) fn taken(&mut self, number: u64) -> Result<(), Misbehaviour> {
+        if number > self.uploads {
+            return Err(Misbehaviour::Gap { expected: self.uploads, got: number });
+        }
+        while self.in_flight.len() > 1 && self.in_flight[1].0 <= number {
+            if let Some((_, first)) = self.in_flight.pop_front() {
+                self.in_flight[0].1.merge(&first);
+            }
+        }
+        Ok(())
+    }
+}

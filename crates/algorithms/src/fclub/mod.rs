@@ -1,0 +1,95 @@
+#![doc = include_str!("README.md")]
+
+mod client;
+mod cluster;
+mod definite;
+mod group;
+mod message;
+mod params;
+mod radius;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use client::LocalServer;
+pub use cluster::LocalCluster;
+pub use group::{Group, Local};
+pub use message::FclubMsg;
+pub use params::{
+    CdpParams, Clustering, Common, Delays, FclubDcParams, FclubParams, HomoDcParams, HomoParams, Privacy,
+    Promise, Rules, Shift, Valid,
+};
+pub use radius::Company;
+pub use server::GlobalServer;
+
+use cahoots_core::{Algorithm, Claim, ParamError, Seat, Seating, Setting};
+
+/// One algorithm of the family: its name, its keys, and what of the protocol they switch on.
+macro_rules! family {
+    ($(#[$doc:meta])* $name:ident, $key:literal, $summary:literal, $params:ty,
+     |$p:ident| ($clustering:expr, $delays:expr, $promise:expr)) => {
+        $(#[$doc])*
+        pub struct $name;
+
+        impl Algorithm for $name {
+            const NAME: &'static str = $key;
+            const SUMMARY: &'static str = $summary;
+            type Params = $params;
+            type Valid = Valid;
+            type Msg = FclubMsg;
+            type Client = LocalServer;
+            type Server = GlobalServer;
+
+            fn check($p: $params, setting: &Setting) -> Result<Valid, ParamError> {
+                $p.common.check($clustering, $delays, $promise, setting)
+            }
+
+            fn privacy(valid: &Valid) -> Option<Claim> {
+                valid.claim()
+            }
+
+            fn seats(_valid: &Valid, _setting: &Setting) -> Seating {
+                Seating::PerHost
+            }
+
+            fn client(valid: &Valid, seat: &Seat) -> LocalServer {
+                LocalServer::new(valid, seat)
+            }
+
+            fn server(valid: &Valid, _seat: &Seat) -> GlobalServer {
+                GlobalServer::new(valid)
+            }
+        }
+    };
+}
+
+family!(
+    /// Everything is uploaded and downloaded at once.
+    Fclub, "fclub",
+    "federated clustering of users on local servers, synchronised at every step (Liu et al. 2022)",
+    FclubParams, |params| (Some(&params.clustering), None, None)
+);
+family!(
+    /// Uploads and downloads when determinants have grown.
+    FclubDc, "fclub-dc",
+    "federated clustering of users on local servers, delayed communication (Liu et al. 2022, Algorithms 1 to 4)",
+    FclubDcParams, |params| (Some(&params.clustering), Some(&params.delays), None)
+);
+family!(
+    /// The same with noise on all that leaves a local server.
+    CdpFclubDc, "cdp-fclub-dc",
+    "fclub-dc with differential privacy for observations, against all outside their local server (Algorithm 5)",
+    CdpParams, |params| (Some(&params.clustering), Some(&params.delays), Some(&params.promise))
+);
+family!(
+    /// One cluster for all, synchronised.
+    Homo, "homo",
+    "fclub with all users in one cluster: a baseline that mistakes them for alike",
+    HomoParams, |params| (None, None, None)
+);
+family!(
+    /// One cluster for all, delayed communication.
+    HomoDc, "homo-dc",
+    "fclub-dc with all users in one cluster: a baseline that mistakes them for alike",
+    HomoDcParams, |params| (None, Some(&params.delays), None)
+);
