@@ -167,7 +167,7 @@ fn theorem_2_every_client_ends_on_its_mixed_optimal_arm() {
 fn eq_6_the_loss_for_communication_is_inside_the_regret_and_apart() {
     let scenario = world(1_000_000, printed_game(), 1.0, "all");
     let params = json!({ "personalization": 0.25, "communication_loss": 3 });
-    let Report { ledger, cost } = run("pf-ucb", &params, &scenario, 1, false);
+    let Report { ledger, cost, .. } = run("pf-ucb", &params, &scenario, 1, false);
     let metrics = &ledger.metrics;
     assert_eq!(cost, 3.0 * 4.0 * 2.0 * metrics["phases"]);
     assert_eq!((ledger.communication_loss, metrics["communication_loss"]), (cost, cost));
@@ -184,7 +184,7 @@ fn an_incomplete_last_phase_costs_no_communication() {
     for (horizon, phases) in [(629, 0), (630, 1)] {
         let scenario = world(horizon, printed_game(), 1.0, "all");
         let params = json!({ "schedule": { "table": [27.63] } });
-        let Report { ledger, cost } = run("pf-ucb", &params, &scenario, 1, false);
+        let Report { ledger, cost, .. } = run("pf-ucb", &params, &scenario, 1, false);
         assert_eq!((cost, ledger.traffic.rounds), (8.0 * phases as f64, 2 * phases), "horizon {horizon}");
     }
 }
