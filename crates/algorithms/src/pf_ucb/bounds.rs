@@ -32,6 +32,16 @@ pub fn gaussian(deviation: f64) -> impl Fn(Degenerate, Degenerate) -> f64 {
     }
 }
 
+/// Kullback-Leibler divergence where rewards are 0 or 1. Two of them that were shifted apart have no value
+/// in common, and one look tells which is which.
+pub fn bernoulli(one: Degenerate, other: Degenerate) -> f64 {
+    let part = |p: f64, q: f64| if p == 0.0 { 0.0 } else { p * libm::log(p / q) };
+    if one.scale == 0.0 || (one.shift - other.shift).abs() > 1e-12 {
+        return f64::INFINITY;
+    }
+    part(one.mean, other.mean) + part(1.0 - one.mean, 1.0 - other.mean)
+}
+
 impl Game {
     /// A game in which every client has one best arm; nothing otherwise.
     pub fn new(means: &[Vec<f64>], alpha: f64) -> Option<Game> {

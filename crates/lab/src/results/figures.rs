@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::bounds::LowerBounds;
 use super::curves::{self, SeedCurve};
 use super::statistics::Estimate;
 use crate::error::LabError;
@@ -99,13 +100,29 @@ fn over_time(manifest: &Manifest, drawn: &[&Drawn]) -> Figure {
     if drawn.len() > MOST_LINES {
         note = format!("the first {MOST_LINES} of {} entries; {note}", drawn.len());
     }
+    let mut series: Vec<Series> = drawn.iter().take(MOST_LINES).map(line).collect();
+    if let Some(bounds) = common_bounds(manifest, drawn) {
+        let ticks = drawn[0].over_time.iter().map(|point| point.x);
+        series.extend(bounds.lines(&ticks.collect::<Vec<_>>()));
+        note += "; bounds: for T to infinity, without communication";
+    }
     Figure {
         title: String::new(),
         x: Axis::linear("Tick"),
         y: Axis::linear("Cumulative regret"),
-        series: drawn.iter().take(MOST_LINES).map(line).collect(),
+        series,
         note: Some(note),
     }
+}
+
+/// The lower bounds of a world, where all that is drawn has the same.
+fn common_bounds(manifest: &Manifest, drawn: &[&Drawn]) -> Option<LowerBounds> {
+    let mut stage = manifest.stages.get(drawn.first()?.about.stage)?.clone();
+    stage.as_object_mut()?.remove("label");
+    let scenario = serde_json::from_value(stage).ok()?;
+    let of = |entry: &&Drawn| LowerBounds::of(&scenario, &entry.about.params);
+    let bounds = of(&drawn[0])?;
+    drawn.iter().all(|entry| of(entry) == Some(bounds)).then_some(bounds)
 }
 
 fn against_communication(manifest: &Manifest, drawn: &[&Drawn]) -> Figure {

@@ -1,5 +1,6 @@
 //! What is left of a run: curves, summaries, figures.
 
+mod bounds;
 mod csv;
 mod curves;
 mod figures;
@@ -7,6 +8,7 @@ mod statistics;
 mod summary;
 mod table;
 
+pub use bounds::LowerBounds;
 pub use curves::{SeedCurve, read as read_curves};
 pub use figures::redraw;
 pub use statistics::{Estimate, t_quantile};

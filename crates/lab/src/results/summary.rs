@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::bounds::LowerBounds;
 use super::statistics::Estimate;
 use crate::experiment::Entry;
 use crate::run::{ManifestEntry, Privacy, Record};
@@ -87,6 +88,10 @@ impl Summary {
         let transfers = over(|record| record.transfers() as f64);
         let paired = Estimate::new(records.iter().zip(first).map(|(own, first)| own.regret - first.regret));
         let mut metrics = metrics(records);
+        if let Some(bounds) = LowerBounds::of(&entry.stage.scenario, &about.params) {
+            let horizon = entry.stage.scenario.horizon as f64;
+            metrics.extend(bounds.at(horizon).map(|(name, value)| (name.to_string(), value)));
+        }
         Summary {
             algorithm: entry.algorithm.clone(),
             label: entry.label.clone(),

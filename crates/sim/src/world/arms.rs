@@ -85,6 +85,13 @@ impl ArmsParams {
         self.checked_means().map(|_| ())
     }
 
+    /// Every client's means, where all seeds have the same.
+    pub fn fixed_means(&self) -> Option<Vec<Vec<f64>>> {
+        let rows = self.checked_means().ok().flatten().filter(|_| !self.heterogeneous)?;
+        let clients = self.clients.unwrap_or(if rows.len() > 1 { rows.len() } else { USUAL });
+        Some(if rows.len() == 1 { vec![rows[0].clone(); clients] } else { rows })
+    }
+
     /// The means as given, if they are, and all keys found right.
     fn checked_means(&self) -> Result<Option<Vec<Vec<f64>>>, ParamError> {
         check::count("clients", self.clients.unwrap_or(USUAL))?;
@@ -381,6 +388,17 @@ mod tests {
         };
         assert_eq!(best(None), 0.5);
         assert_eq!(best(Some(Objective::Local)), 1.0);
+    }
+
+    #[test]
+    fn means_that_no_seed_changes_are_known_beforehand() {
+        let given = |means, heterogeneous| {
+            ArmsParams { means, heterogeneous, clients: Some(2), ..Default::default() }.fixed_means()
+        };
+        assert_eq!(given(matrix(&[&[0.5, 0.25]]), false), Some(vec![vec![0.5, 0.25]; 2]));
+        assert_eq!(given(matrix(&[&[0.5], &[1.0]]), false), Some(vec![vec![0.5], vec![1.0]]));
+        assert_eq!(given(matrix(&[&[0.5, 0.25]]), true), None);
+        assert_eq!(given(Means::Law(MeansLaw::Uniform), false), None);
     }
 
     #[test]
