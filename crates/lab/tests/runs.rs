@@ -243,6 +243,41 @@ fn faults_are_counted() {
     assert!(first.duplicates_dropped_mean > 0.0 && first.abandoned_mean > 0.0 && first.refused_mean == 0.0);
 }
 
+/// Three objectives, the loss apart, and the bounds of the game, in the summary and in the figure.
+#[test]
+fn a_mixed_objective_is_reported_beside_its_lower_bounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"
+        name = "mixed"
+        horizon = 500
+        seeds = 2
+        [environment]
+        kind = "arms"
+        rewards = "gaussian"
+        means = [[1.0, 0.0, 0.75], [0.0, 1.0, 0.5]]
+        [[algorithm]]
+        kind = "pf-ucb"
+        schedule = 4
+    "#;
+    let out = folder.path().join("x");
+    let outcome = go(text, &out, Start::Fresh, 1).unwrap();
+    let (first, metrics) = (&outcome.summaries[0], &outcome.summaries[0].metrics);
+    assert!((first.regret_mean - metrics["regret_mixed"] - metrics["communication_loss"]).abs() < 1e-6);
+    assert!(metrics["communication_loss"] > 0.0);
+    assert!(
+        (metrics["reward_mixed"] - (metrics["reward_local"] + metrics["reward_global"]) / 2.0).abs() < 1e-6
+    );
+    assert!(metrics["lower_bound"] > 0.0 && metrics["conjectured_lower_bound"] >= metrics["lower_bound"]);
+    let drawn = || fs::read_to_string(out.join("regret.svg")).unwrap();
+    assert!(drawn().contains("lower bound (Theorem 1)") && drawn().contains("Conjecture 1"));
+    redraw(&out).unwrap();
+    assert!(drawn().contains("lower bound (Theorem 1)"));
+    // Entries with different bounds leave them out.
+    let two = text.replace("schedule = 4", "personalization = [0.25, 0.5]");
+    go(&two, &folder.path().join("y"), Start::Fresh, 1).unwrap();
+    assert!(!fs::read_to_string(folder.path().join("y/regret.svg")).unwrap().contains("lower bound"));
+}
+
 #[test]
 fn every_file_of_the_project_can_be_read() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
