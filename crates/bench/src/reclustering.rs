@@ -66,6 +66,9 @@ fn run(clients: usize, clusters: usize, horizon: u64, rounds: usize) -> RunRow {
     row
 }
 
+/// Pairs that are timed together.
+const PART: usize = 500;
+
 /// Estimates for several numbers of clients, each of which has `observations` of its own.
 pub fn measure(clients: &[usize], dim: usize, observations: usize, rounds: usize) -> Vec<ReclusteringRow> {
     clients.iter().map(|&n| row(n, dim, observations, rounds)).collect()
@@ -79,7 +82,11 @@ fn row(clients: usize, dim: usize, observations: usize, rounds: usize) -> Reclus
     let pairs: Vec<(u32, u32)> = (0..clients as u32).flat_map(|j| (0..j).map(move |i| (i, j))).collect();
     let samples: Vec<Sample> = held[0].iter().cloned().map(Sample::of).collect();
     let samples: Vec<&Sample> = samples.iter().collect();
-    let one_core = fastest(rounds, |_| drop(test.similar_pairs_on(1, &samples, &pairs)));
+    // Part by part, so that one interruption does not spoil a round.
+    let one_core: f64 = pairs
+        .chunks(PART)
+        .map(|part| fastest(rounds, |_| drop(test.similar_pairs_on(1, &samples, part))))
+        .sum();
 
     let mut clusters = Clusters::new(test, 1000);
     let mut present: Vec<&LinearStats> = held[0].iter().collect();

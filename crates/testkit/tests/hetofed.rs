@@ -102,6 +102,11 @@ fn theorem_3_1_clusters_are_recovered_exactly() {
             let once = finished::<Hetofed>(json!({ "exploration": 60 }), &scenario, seed);
             assert_eq!(once.server().clusters().list(), blocks(&sizes), "{sizes:?}, seed {seed}");
         }
+        // Random pulls 1 to 20 and 101 to 129, the clusters estimated after each.
+        let doubling = json!({ "exploration": { "doubling": { "first": 100, "explore": 20 } } });
+        let scenario = world(140, json!({ "clients": 12, "sizes": sizes }));
+        let twice = finished::<Hetofed>(doubling, &scenario, 1);
+        assert_eq!(twice.server().clusters().list(), blocks(&sizes), "{sizes:?}, doubling");
         let scenario = world(400, json!({ "clients": 12, "sizes": sizes }));
         let anew = finished::<HetofedE>(json!({ "sync_threshold": 5.0 }), &scenario, 1);
         assert_eq!(anew.server().clusters().list(), blocks(&sizes), "{sizes:?}");

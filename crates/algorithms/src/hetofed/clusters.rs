@@ -48,12 +48,7 @@ impl Clusters {
             self.graph.grow(largest);
         }
         let changed: Vec<bool> = members.iter().map(|id| changed.contains(id)).collect();
-        let mut pairs: Vec<(u32, u32)> = Vec::new();
-        for i in 0..members.len() {
-            pairs.extend(
-                (i + 1..members.len()).filter(|&j| changed[i] || changed[j]).map(|j| (i as u32, j as u32)),
-            );
-        }
+        let pairs = pairs_in_tiles(members.len(), |i, j| changed[i] || changed[j]);
         let samples: Vec<&Sample> = members.iter().map(|id| &self.samples[id]).collect();
         // Line 2 of Algorithm 1
         let edges = self.test.similar_pairs(&samples, &pairs);
@@ -91,5 +86,38 @@ impl Clusters {
     /// How often there were too many to list.
     pub fn fallbacks(&self) -> u64 {
         self.fallbacks
+    }
+}
+
+/// Clients whose statistics stay in a core's cache together.
+const TILE: usize = 32;
+
+/// Pairs i < j below `count` that are wanted, one tile after the other.
+fn pairs_in_tiles(count: usize, wanted: impl Fn(usize, usize) -> bool) -> Vec<(u32, u32)> {
+    let mut pairs = Vec::new();
+    let tiles = || (0..count).step_by(TILE).map(|first| first..(first + TILE).min(count));
+    for rows in tiles() {
+        for columns in tiles().filter(|columns| columns.start >= rows.start) {
+            for i in rows.clone() {
+                let after = columns.start.max(i + 1)..columns.end;
+                pairs.extend(after.filter(|&j| wanted(i, j)).map(|j| (i as u32, j as u32)));
+            }
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_hold_every_pair_once() {
+        for count in [0, 1, 2, TILE, TILE + 1, 3 * TILE - 1] {
+            let mut pairs = pairs_in_tiles(count, |i, _| i != 1);
+            pairs.sort_unstable();
+            let all = (0..count as u32).flat_map(|i| (i + 1..count as u32).map(move |j| (i, j)));
+            assert_eq!(pairs, all.filter(|(i, _)| *i != 1).collect::<Vec<_>>());
+        }
     }
 }

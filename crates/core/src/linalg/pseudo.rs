@@ -207,6 +207,7 @@ fn add_scaled(to: &mut [f64], weight: f64, from: &[f64]) {
 }
 
 /// Inner product in four interleaved sums: a fixed order that does not wait for each addition.
+#[inline]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 4];
     let (a4, a_rest) = a.as_chunks::<4>();

@@ -14,7 +14,7 @@ pub const ITEM: Item = Item {
         text: include_str!("../../../../../experiments/000/figure-2.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 400.0, quick: 120.0 },
+    seconds: Cost { full: 150.0, quick: 45.0 },
     judge,
 };
 
