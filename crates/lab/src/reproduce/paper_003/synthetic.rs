@@ -29,7 +29,8 @@ const ENHANCED_AUTHORS: &str = "enhanced, as in the authors' code";
 const GIVEN_RUNS: u32 = 200;
 
 /// What the authors' code gave, with its own constant and with the paper's: block, regret for each alpha.
-const GIVEN: [(&str, [Option<f64>; 5]); 4] = [
+const GIVEN: [(&str, [Option<f64>; 5]); 5] = [
+    (PAPER, [Some(49.1e3), Some(54.6e3), Some(122e3), Some(61.5e3), Some(25.3e3)]),
     (AUTHORS, [Some(22.7e3), Some(14.7e3), Some(32.5e3), Some(16.6e3), Some(7.5e3)]),
     (CONSTANT_4, [Some(49.1e3), Some(54.6e3), Some(122e3), Some(61.5e3), Some(25.3e3)]),
     (ENHANCED_AUTHORS, [Some(23.3e3), Some(14.5e3), Some(31.8e3), Some(16.9e3), Some(7.5e3)]),
@@ -55,13 +56,14 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
         above_the_bound(part, runs, findings);
     }
     findings.note(
-        "At alpha = 0 the paper's constant leaves the last phase unfinished at T = 10^6. What the round-robin \
-         order of the text has lost by then is not what the authors' order, arm by arm, has lost: PF-UCB and \
-         PF-UCB with the authors' code and constant 4 differ there, and agree at every other alpha.",
+        "At alpha = 0 the paper's constant leaves the last phase unfinished at T = 10^6. The text's reading and \
+         the authors' code at constant 4 differ there by 1% (48,545 against 49,027 with 2,000 seeds, standard \
+         errors 36), and at alpha = 1 by 0.6% (25,350 against 25,189, standard errors 39): they explore in \
+         another order and eliminate by another rule, and which of the two it is has not been told apart.",
     );
     findings.note(
         "The paper prints no numbers beside Figure 1; those come from 200 runs of the authors' code, rounded. \
-         Of 19 such comparisons at 95% one is expected to fail.",
+         Of 24 such comparisons at 95% one is expected to fail.",
     );
     findings.note("Convergence is read off the regret: it counts expectations, so it stands still exactly when all are right.");
     findings.figure(
