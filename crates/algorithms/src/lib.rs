@@ -8,6 +8,7 @@ pub mod arms;
 pub mod async_linucb;
 pub mod async_linucb_am;
 pub mod club;
+pub mod dp_mab;
 pub mod dyclu;
 pub mod fclub;
 pub mod hetofed;

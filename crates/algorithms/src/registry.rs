@@ -46,6 +46,10 @@ registry![
     crate::fclub::Homo,
     crate::fclub::HomoDc,
     crate::ucb_alone::UcbAlone,
+    crate::dp_mab::CdpMab,
+    crate::dp_mab::DdpMab,
+    crate::dp_mab::HdpMab,
+    crate::dp_mab::SingleMab,
     crate::pf_ucb::PfUcb,
     crate::pf_ucb::PfUcbEnhanced,
 ];

@@ -106,6 +106,7 @@ fn upload_microseconds(clients: usize, dim: usize) -> f64 {
         horizon: 1,
         reward_noise: 0.1,
         hosts: vec![],
+        smallest_gap: None,
     };
     let params = serde_json::from_value(json!({ "download_ratio": 1e300 })).expect("parameters");
     let valid = AsyncLinucb::check(params, &setting).expect("parameters that fit");

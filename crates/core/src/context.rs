@@ -14,13 +14,21 @@ pub struct Effects<M> {
     pub wake: Option<Tick>,
     /// Reported values, by name.
     pub metrics: Vec<(&'static str, f64)>,
+    /// Things that were counted, by name; they add up.
+    pub counts: Vec<(&'static str, f64)>,
     /// Releases, for the accountant.
     pub releases: Vec<ReleaseFact>,
 }
 
 impl<M> Default for Effects<M> {
     fn default() -> Self {
-        Effects { outbox: Vec::new(), wake: None, metrics: Vec::new(), releases: Vec::new() }
+        Effects {
+            outbox: Vec::new(),
+            wake: None,
+            metrics: Vec::new(),
+            counts: Vec::new(),
+            releases: Vec::new(),
+        }
     }
 }
 
@@ -30,6 +38,7 @@ impl<M> Effects<M> {
         self.outbox.clear();
         self.wake = None;
         self.metrics.clear();
+        self.counts.clear();
         self.releases.clear();
     }
 }
@@ -80,6 +89,11 @@ impl<'a, M> Cx<'a, M> {
     /// up, and the latter is part of the regret.
     pub fn metric(&mut self, name: &'static str, value: f64) {
         self.effects.metrics.push((name, value));
+    }
+
+    /// Counts something: what is reported under one name adds up, over all machines.
+    pub fn count(&mut self, name: &'static str, value: f64) {
+        self.effects.counts.push((name, value));
     }
 
     /// Makes a statistic fit to leave, and puts the release on record.

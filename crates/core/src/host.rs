@@ -193,6 +193,18 @@ impl<M: Machine> Host<M> {
             .collect()
     }
 
+    /// Receivers and numbers of the messages after the first `known` of all that this machine ever sent,
+    /// in the order of sending, as far as they are not confirmed.
+    pub fn sent_after(&self, known: u64) -> Vec<(NodeId, u64)> {
+        let waiting = |(&to, link): (&NodeId, &Link)| {
+            let after = link.unconfirmed_after(0).filter(|message| message.order >= known);
+            after.map(move |message| (message.order, to, message.sequence)).collect::<Vec<_>>()
+        };
+        let mut sent: Vec<_> = self.links.iter().flat_map(waiting).collect();
+        sent.sort_unstable();
+        sent.into_iter().map(|(_, to, sequence)| (to, sequence)).collect()
+    }
+
     /// Stream positions.
     pub fn positions(&self) -> Positions {
         self.positions

@@ -14,6 +14,7 @@ use crate::message::{Kind, Message};
 use crate::private::Claim;
 use crate::rng::Stream;
 use crate::setting::{Seat, Seating, Setting};
+use crate::topology::Topology;
 
 /// Someone came or left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -71,6 +72,11 @@ pub trait Learner: Machine {
         None
     }
 
+    /// Whether the next pull is made only because others are waited for: its regret is shown apart.
+    fn waits(&self) -> bool {
+        false
+    }
+
     /// What a planned block returned: arm, pulls, sum of rewards.
     fn observe_block(&mut self, _sums: &[(ArmIndex, u64, f64)], _cx: &mut Cx<'_, Self::Msg>) {}
 }
@@ -92,6 +98,11 @@ pub trait Algorithm: Sized + 'static {
     /// Who coordinates.
     type Server: Machine<Msg = Self::Msg>;
 
+    /// Puts what is in the files that parameters name into the parameters, which then say it all.
+    fn read_files(params: Self::Params) -> Result<Self::Params, ParamError> {
+        Ok(params)
+    }
+
     /// Checks parameters against the setting.
     fn check(params: Self::Params, setting: &Setting) -> Result<Self::Valid, ParamError>;
 
@@ -109,6 +120,17 @@ pub trait Algorithm: Sized + 'static {
 
     /// What it claims about its users' data; nothing unless it says so.
     fn privacy(_valid: &Self::Valid) -> Option<Claim> {
+        None
+    }
+
+    /// The interval that clients clip rewards to. Where a world's rewards may lie outside, they come one
+    /// by one: the sum of a block cannot be clipped.
+    fn clips(_valid: &Self::Valid) -> Option<(f64, f64)> {
+        None
+    }
+
+    /// Who can talk to whom, and who of them collects for others; none where all talk to the server.
+    fn topology(_valid: &Self::Valid) -> Option<(Topology, Vec<NodeId>)> {
         None
     }
 

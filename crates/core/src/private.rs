@@ -32,6 +32,11 @@ impl<S> Private<S> {
     pub fn into_inner(self) -> S {
         self.0
     }
+
+    /// Whatever is computed from released values alone is released too (post-processing).
+    pub fn process<T>(released: Vec<Private<S>>, compute: impl FnOnce(Vec<S>) -> T) -> Private<T> {
+        Private(compute(released.into_iter().map(Private::into_inner).collect()))
+    }
 }
 
 /// How a statistic is made fit to leave its client.

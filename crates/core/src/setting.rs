@@ -22,6 +22,10 @@ pub struct Setting {
     pub reward_noise: f64,
     /// Local server of each user; empty where each user is on its own.
     pub hosts: Vec<NodeId>,
+    /// Gap between the best arm and the next best: known to an oracle alone, and so to nobody outside a
+    /// simulation of plain arms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest_gap: Option<f64>,
 }
 
 impl Setting {
@@ -109,6 +113,7 @@ mod tests {
             horizon: 1,
             reward_noise: 0.1,
             hosts: vec![],
+            smallest_gap: None,
         };
         let local_dim = |seating: Seating, dims, seat| seating.seat(&setting(dims), NodeId(seat)).local_dim;
         assert_eq!(local_dim(Seating::PerUser, &[1, 4, 2], 1), 4);

@@ -107,8 +107,14 @@ pub trait Deciding: Send {
     fn open(&self) -> usize;
     /// The link to a peer.
     fn link(&mut self, peer: NodeId) -> &mut Link;
+    /// The clients it has links to.
+    fn peers(&self) -> Vec<NodeId>;
+    /// Receivers and numbers of its messages after the first `known`.
+    fn sent_after(&self, known: u64) -> Vec<(NodeId, u64)>;
     /// When it wants to be woken.
     fn wake(&self) -> Option<Tick>;
+    /// Whether its next pull is made only because others are waited for.
+    fn waits(&self) -> bool;
     /// The place of this client.
     fn seat(&self) -> &Seat;
     /// Everything, to be restored.
@@ -179,8 +185,20 @@ impl<L: Learner> Deciding for Seated<L> {
         self.host.host_mut().link(peer)
     }
 
+    fn peers(&self) -> Vec<NodeId> {
+        self.host.host().links().keys().copied().filter(|peer| *peer != NodeId::SERVER).collect()
+    }
+
+    fn sent_after(&self, known: u64) -> Vec<(NodeId, u64)> {
+        self.host.host().sent_after(known)
+    }
+
     fn wake(&self) -> Option<Tick> {
         self.host.host().wake()
+    }
+
+    fn waits(&self) -> bool {
+        self.host.host().machine().waits()
     }
 
     fn seat(&self) -> &Seat {

@@ -53,7 +53,8 @@ impl Terms {
             let why = "lockstep: a scenario with faults of its own cannot be run in lockstep; remove [lockstep.scenario.network] and [lockstep.scenario.rewards] (the real network has faults enough)";
             return Err(NodeError::Config(why.into()));
         }
-        let world = scenario.check().map_err(wrong)?;
+        // Who sits where, and what an oracle knows, may depend on the seed.
+        let (world, _) = scenario.build(seed).map_err(wrong)?;
         let terms = Terms::new(algorithm, params, world.setting().clone(), seed)?;
         Ok(Terms { lockstep: Some(scenario), ..terms })
     }

@@ -47,6 +47,25 @@ fn much_communication_and_wakes_too() {
     run("sync-linucb", "sync_threshold = 0.5\ndeadline = 3\npolicy = \"lints\"", scenario, 4, 0);
 }
 
+/// Messages between clients go through the coordinator, in the order and at the ticks of the simulator.
+#[test]
+fn messages_between_clients_too() {
+    let (scenario, cases) = scenarios::several_rounds();
+    for (seed, (name, params)) in (20..).zip(cases) {
+        run(name, &toml::to_string(&params).unwrap(), &scenario, seed, 0);
+    }
+}
+
+#[test]
+fn messages_between_clients_survive_kills() {
+    let (scenario, cases) = scenarios::several_rounds();
+    let mut kills = 0;
+    for (seed, (name, params)) in (30..).zip(cases).skip(1) {
+        kills += run(name, &toml::to_string(&params).unwrap(), &scenario, seed, 6);
+    }
+    assert!(kills >= 12, "only {kills} kills happened");
+}
+
 #[test]
 fn killed_at_random_both_sides_it_still_does() {
     let scenario = &scenarios::all()[0];

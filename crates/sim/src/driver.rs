@@ -42,6 +42,8 @@ pub struct Simulation<A: Algorithm> {
     now: Tick,
     keys: Keys,
     seating: Seating,
+    /// Whether clients may have to clip a reward, which the sum of a block does not allow.
+    clipped: bool,
     clients: Vec<Seated<A::Client>>,
     server: Seated<A::Server>,
     wire: Wire<A::Msg>,
@@ -89,6 +91,9 @@ impl<A: Algorithm> Simulation<A> {
         if let Some(own) = A::personalization(&valid) {
             world.pursue(own);
         }
+        let clipped = A::clips(&valid).is_some_and(|(low, high)| {
+            world.reward_range().is_none_or(|(least, most)| least < low || most > high)
+        });
         let setting = world.setting();
         let seating = A::seats(&valid, setting);
         let clients = (0..seating.clients(setting) as u32)
@@ -110,6 +115,7 @@ impl<A: Algorithm> Simulation<A> {
             now: 0,
             keys: Keys::from_seed(seed),
             seating,
+            clipped,
             clients,
             wire: Wire::new(network, seed),
             wakes: BTreeSet::new(),
@@ -181,8 +187,13 @@ impl<A: Algorithm> Simulation<A> {
         let arms = self.arms.arm_set(&seated.seat).expect("worlds offer arms that fit their setting");
         let mut rng = self.keys.choice(node, seated.decisions);
         let (arm, pending) = seated.machine.choose(user, arms, &mut rng);
+        let waits = seated.machine.waits();
+        self.world.set_waiting(waits);
         let pull = self.world.pull(self.now, user, &self.arms, arm);
         self.ledger.pull(&pull);
+        if waits {
+            self.ledger.waited(1, pull.best - pull.expected);
+        }
         self.input_client(index, |learner, cx| learner.commit(&pending, cx));
         match self.rewards.fate(self.seed, self.now, user) {
             Fate::AtOnce => self.input_client(index, |learner, cx| learner.observe(pending, pull.reward, cx)),
@@ -284,6 +295,9 @@ impl<A: Algorithm> Simulation<A> {
         for (name, value) in self.effects.metrics.drain(..) {
             self.ledger.metric(name, value);
         }
+        for (name, value) in self.effects.counts.drain(..) {
+            self.ledger.count(name, value);
+        }
         for fact in self.effects.releases.drain(..) {
             self.ledger.release(node, &fact);
         }
@@ -300,6 +314,7 @@ impl<A: Algorithm> Simulation<A> {
             || !self.arrivals.is_everyone()
             || self.rewards != Rewards::default()
             || self.now == 0
+            || self.clipped
             || self.clients.iter().any(|client| !client.joined)
         {
             return 1;
@@ -323,11 +338,17 @@ impl<A: Algorithm> Simulation<A> {
         self.now += length;
         for index in 0..self.clients.len() {
             let user = UserId(index as u32);
-            let pulls = plan::split(self.clients[index].machine.plan().unwrap_or_default(), length);
+            let machine = &self.clients[index].machine;
+            let waits = machine.waits();
+            self.world.set_waiting(waits);
+            let pulls = plan::split(machine.plan().unwrap_or_default(), length);
             let mut sums = Vec::with_capacity(pulls.len());
             for (arm, n) in pulls {
                 let block = self.world.pull_block(user, arm, n).expect("a plan needs a K-armed world");
                 self.ledger.block(n, &block);
+                if waits {
+                    self.ledger.waited(n, block.best - block.expected);
+                }
                 sums.push((arm, n, block.sum));
             }
             self.clients[index].decisions += length;

@@ -80,6 +80,8 @@ pub struct Ledger {
     pub reward: f64,
     /// Where clients differ: the run under three objectives.
     pub objectives: Option<Tallies>,
+    /// The part of the regret that comes from pulls made while waiting for others.
+    pub waiting_regret: f64,
     /// Messages.
     pub traffic: Traffic,
     /// Copies that receivers dropped because they had seen them.
@@ -112,6 +114,7 @@ impl Ledger {
             communication_loss: 0.0,
             reward: 0.0,
             objectives: None,
+            waiting_regret: 0.0,
             traffic: Traffic::default(),
             duplicates_dropped: 0,
             refused: 0,
@@ -141,6 +144,13 @@ impl Ledger {
         self.tally(pulls, Worth { expected: block.expected, best: block.best }, block.sides);
     }
 
+    /// Pulls that were made while waiting for others, and each one's regret.
+    pub fn waited(&mut self, pulls: u64, regret: f64) {
+        self.waiting_regret += regret * pulls as f64;
+        self.metrics.insert("waiting_regret", self.waiting_regret);
+        self.count("waiting_pulls", pulls as f64);
+    }
+
     fn tally(&mut self, pulls: u64, mixed: Worth, sides: Option<Sides>) {
         let Some(sides) = sides else { return };
         let pulls = pulls as f64;
@@ -168,6 +178,11 @@ impl Ledger {
             _ => {}
         }
         self.metrics.insert(name, value);
+    }
+
+    /// Something that a machine counted: adds up.
+    pub fn count(&mut self, name: &'static str, value: f64) {
+        *self.metrics.entry(name).or_default() += value;
     }
 
     /// A release by this machine.

@@ -4,7 +4,7 @@
 //! typed value. Inside they are TOML, which unlike JSON can say infinity.
 
 use cahoots_algorithms::registry::{self, Visitor};
-use cahoots_core::{Algorithm, ParamError, Setting, Tick};
+use cahoots_core::{Algorithm, NodeId, ParamError, Setting, Tick, Topology};
 use cahoots_privacy::Statement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,6 +78,22 @@ pub fn check_in(name: &str, params: &impl Serialize, setting: &Setting) -> Resul
         }
     }
     visit(name, Check(table(name, params)?, setting))
+}
+
+/// Who can talk to whom under an algorithm with these parameters, and who of them collects for others.
+pub fn topology(
+    name: &str,
+    params: &impl Serialize,
+    setting: &Setting,
+) -> Result<Option<(Topology, Vec<NodeId>)>, RunError> {
+    struct Graph<'a>(Params, &'a Setting);
+    impl Visitor for Graph<'_> {
+        type Out = Result<Option<(Topology, Vec<NodeId>)>, RunError>;
+        fn visit<A: Algorithm>(self) -> Self::Out {
+            Ok(A::topology(&checked::<A>(self.0, self.1)?))
+        }
+    }
+    visit(name, Graph(table(name, params)?, setting))
 }
 
 /// Parameters with every default filled in.
@@ -158,9 +174,10 @@ fn table(name: &str, params: &impl Serialize) -> Result<Params, RunError> {
 }
 
 fn typed<A: Algorithm>(params: Params) -> Result<A::Params, RunError> {
-    params
-        .try_into()
-        .map_err(|e: toml::de::Error| RunError::Algorithm(ParamError::new(A::NAME, e.message().to_string())))
+    let params = params.try_into().map_err(|e: toml::de::Error| {
+        RunError::Algorithm(ParamError::new(A::NAME, e.message().to_string()))
+    })?;
+    A::read_files(params).map_err(RunError::Algorithm)
 }
 
 fn checked<A: Algorithm>(params: Params, setting: &Setting) -> Result<A::Valid, RunError> {

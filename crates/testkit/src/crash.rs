@@ -121,6 +121,7 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
         world.offer(self.now, user, arms);
         let set = arms.arm_set(&self.seats[index]).expect("worlds offer arms that fit");
         let (arm, id, input) = self.clients[index].choose(1, user, set, &self.keys);
+        world.set_waiting(self.clients[index].host().machine().waits());
         let pull = world.pull(self.now, user, arms, arm);
         self.client_input(index, input);
         self.clients[index].check_reward(id, pull.reward).expect("the decision is open");

@@ -28,6 +28,26 @@ pub fn all() -> Vec<Scenario> {
     ]
 }
 
+/// A world in which the K-armed algorithms of paper 002 go through several rounds with these parameters.
+pub fn several_rounds() -> (Scenario, [(&'static str, Value); 5]) {
+    let scenario = json!({ "horizon": 110, "environment":
+        { "kind": "arms", "clients": 5, "means": [[0.75, 0.5, 0.25]], "arrivals": "all" } });
+    let quick = |more: Value| {
+        let mut params = json!({ "rounds": 3, "gap": 0.8, "privacy": "local", "dp_epsilon": 20.0 });
+        params.as_object_mut().expect("a table").extend(more.as_object().expect("a table").clone());
+        params
+    };
+    let path = json!({ "edges": [[0, 1], [1, 2], [3, 4]] });
+    let cases = [
+        ("cdp-mab", quick(json!({ "participation": 0.5 }))),
+        ("ddp-mab", quick(json!({ "topology": "ring" }))),
+        ("ddp-mab", quick(json!({ "topology": { "grid": 5 }, "privacy": "central" }))),
+        ("hdp-mab", quick(json!({ "topology": path }))),
+        ("hdp-mab", quick(json!({ "topology": "star", "components": [4, 1], "privacy": "published" }))),
+    ];
+    (serde_json::from_value(scenario).expect("a scenario that can be read"), cases)
+}
+
 /// Those in which an algorithm can run with its default parameters.
 pub fn for_algorithm(name: &str) -> Vec<Scenario> {
     all().into_iter().filter(|scenario| check(name, &json!({}), scenario).is_ok()).collect()

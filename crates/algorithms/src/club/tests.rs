@@ -15,6 +15,7 @@ fn setting(users: usize) -> Setting {
         horizon: 1000,
         reward_noise: 0.1,
         hosts: vec![NodeId(0); users],
+        smallest_gap: None,
     }
 }
 

@@ -18,6 +18,7 @@ fn setting() -> Setting {
         horizon: 1000,
         reward_noise: 0.1,
         hosts: vec![],
+        smallest_gap: None,
     }
 }
 

@@ -20,6 +20,7 @@ fn setting() -> Setting {
         horizon: 1000,
         reward_noise: 0.1,
         hosts: vec![NodeId(0), NodeId(0), NodeId(1), NodeId(1)],
+        smallest_gap: None,
     }
 }
 

@@ -14,9 +14,8 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<(), LabError> {
-    results::redraw(&args.dir)?;
-    print::out(&format!(
-        "drawn: {0}/regret.svg and {0}/regret-vs-communication.svg (and .png)\n",
-        args.dir.display()
-    ))
+    let topology = results::redraw(&args.dir)?;
+    let dir = args.dir.display();
+    let more = if topology { format!(", {dir}/topology.svg") } else { String::new() };
+    print::out(&format!("drawn: {dir}/regret.svg, {dir}/regret-vs-communication.svg{more} (and .png)\n"))
 }

@@ -12,6 +12,7 @@
 mod axis;
 mod drawing;
 mod error;
+mod graphs;
 mod layout;
 mod panels;
 mod save;
@@ -21,6 +22,7 @@ use std::path::Path;
 
 pub use axis::{Axis, Scale};
 pub use error::FigureError;
+pub use graphs::{Graph, Graphs};
 pub use panels::Panels;
 pub use series::{Mark, Point, Series};
 

@@ -2,7 +2,7 @@
 
 use super::claim::{Claim, Said, Verdict};
 use super::measured::Runs;
-use crate::figure::{Figure, Panels};
+use crate::figure::{Figure, Graphs, Panels};
 use crate::results::{Estimate, plus_minus, readable};
 use crate::run::Record;
 
@@ -24,11 +24,19 @@ pub enum Picture {
     Figure(Figure),
     /// Several.
     Panels(Panels),
+    /// Who can talk to whom.
+    Graphs(Graphs),
 }
 
 impl From<Figure> for Picture {
     fn from(figure: Figure) -> Picture {
         Picture::Figure(figure)
+    }
+}
+
+impl From<Graphs> for Picture {
+    fn from(graphs: Graphs) -> Picture {
+        Picture::Graphs(graphs)
     }
 }
 

@@ -75,6 +75,7 @@ impl Report {
             match picture {
                 Picture::Figure(figure) => figure.save(&stem)?,
                 Picture::Panels(panels) => panels.save(&stem)?,
+                Picture::Graphs(graphs) => graphs.save(&stem)?,
             }
         }
         files::write(&folder.join("report.md"), self.markdown().as_bytes())?;

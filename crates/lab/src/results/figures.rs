@@ -46,7 +46,9 @@ impl Drawn {
 }
 
 /// Draws the figures of a finished run again.
-pub fn redraw(folder: &Path) -> Result<(), LabError> {
+///
+/// Says whether there is a picture of who can talk to whom, too.
+pub fn redraw(folder: &Path) -> Result<bool, LabError> {
     let manifest = read_manifest(folder)?.ok_or_else(|| {
         LabError::Input(format!("{} holds no run: there is no manifest.json", folder.display()))
     })?;
@@ -63,7 +65,8 @@ pub fn redraw(folder: &Path) -> Result<(), LabError> {
             folder.join(curves::FILE).display()
         )));
     };
-    draw(folder, &manifest, &drawn)
+    draw(folder, &manifest, &drawn)?;
+    super::topologies::draw(folder, &manifest)
 }
 
 /// Draws the figures of a run.

@@ -7,6 +7,7 @@ mod figures;
 mod statistics;
 mod summary;
 mod table;
+mod topologies;
 
 pub use bounds::LowerBounds;
 pub use curves::{SeedCurve, read as read_curves};
@@ -14,6 +15,7 @@ pub use figures::redraw;
 pub use statistics::{Estimate, t_quantile};
 pub use summary::Summary;
 pub use table::{grouped, plus_minus, promises, readable, table};
+pub use topologies::{draw as draw_topologies, picture as topology_picture, topology_of};
 
 use crate::error::LabError;
 use crate::experiment::Experiment;
@@ -52,6 +54,7 @@ pub fn write(experiment: &Experiment, folder: &Folder, keys: &[String]) -> Resul
         None => error,
     })?;
     figures::draw(folder.path(), folder.manifest(), &drawn)?;
+    topologies::draw(folder.path(), folder.manifest())?;
     files::write(&folder.path().join("summary.csv"), csv::csv(&summaries).as_bytes())?;
     // Last, so that a folder with a summary is a folder with everything.
     let json = serde_json::to_string_pretty(&summaries).unwrap_or_default() + "\n";

@@ -80,6 +80,7 @@ fn terms(options: &LiveOptions, users: usize, params: &str) -> Result<Terms, Nod
         horizon: 1_000_000,
         reward_noise: 0.1,
         hosts: Vec::new(),
+        smallest_gap: None,
     };
     Terms::new("async-linucb", &toml::from_str(params).map_err(failed)?, setting, 1)
 }

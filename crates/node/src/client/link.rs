@@ -7,10 +7,10 @@ use std::time::Duration;
 use cahoots_core::{NodeId, wire};
 
 use super::Shared;
-use super::state::{self, Marks};
+use super::state;
 use crate::error::NodeError;
 use crate::terms::Terms;
-use crate::transport::proto::{Frame, Hello, Welcome};
+use crate::transport::proto::{Confirm, Frame, Hello, Welcome};
 use crate::transport::{Kind, Outbox, Stream, dial, frame};
 
 /// First pause after a failed attempt.
@@ -124,6 +124,12 @@ async fn listen(shared: &Arc<Shared>, stream: &mut Stream) -> Result<(), Ended> 
         }
         match kind {
             Kind::Envelope(envelope) => state.envelope(envelope)?,
+            Kind::Confirm(Confirm { sequence, peer: Some(peer) }) => {
+                state.confirmed_by(NodeId(peer), sequence)?;
+                if !state.pump() {
+                    return Err(Ended::Broken("the connection takes no more".into()));
+                }
+            }
             Kind::Confirm(confirm) => {
                 let link = state.link().ok_or("a confirmation before the terms were known".to_string())?;
                 if confirm.sequence > link.sent() {
@@ -150,7 +156,7 @@ impl Shared {
     /// Who we are and what we have on disk.
     fn hello(&self) -> Frame {
         let mut state = self.lock();
-        let Marks { sent, received, .. } = state.durable;
+        let (sent, received) = (state.durable.sent, state.durable.received);
         let parameters = state.member.as_ref().map_or(0, |member| member.head.parameters);
         state.connections += 1;
         frame(Kind::Hello(Hello {

@@ -13,7 +13,7 @@ use super::state::State;
 use crate::error::NodeError;
 use crate::machinery::{self, Plain};
 use crate::terms::Terms;
-use crate::transport::proto::{Done, Grant, grant};
+use crate::transport::proto::{Done, Grant, Letter, grant};
 use crate::transport::{self, Kind, frame};
 
 /// What was done: written in the same commit as the inputs.
@@ -21,8 +21,8 @@ use crate::transport::{self, Kind, frame};
 struct Progress {
     /// The last step taken.
     order: u64,
-    /// Pulls of plain arms by user: their noise is numbered.
-    pulls: BTreeMap<(u32, u32), u64>,
+    /// Pulls of plain arms by user, those made while waiting apart: their noise is numbered.
+    pulls: BTreeMap<(bool, u32, u32), u64>,
 }
 
 /// The world and the progress in it.
@@ -40,7 +40,8 @@ impl Lockstep {
                 .map_err(|e| NodeError::Config(format!("lockstep progress: {e}")))?,
             None => Progress::default(),
         };
-        for (&(user, arm), &pulls) in &progress.pulls {
+        for (&(waiting, user, arm), &pulls) in &progress.pulls {
+            world.set_waiting(waiting);
             world.pull_block(UserId(user), ArmIndex(arm), pulls);
         }
         Ok(Some(Lockstep { world, progress }))
@@ -69,7 +70,9 @@ impl State {
         let link = member.machine.link(NodeId::SERVER);
         let (sent, received) = (link.sent(), link.received());
         let state = if report { member.machine.state() } else { Vec::new() };
-        let done = Done { order: grant.order, sent, received, wake: member.machine.wake(), state };
+        let letters = member.machine.sent_after(grant.known).into_iter();
+        let letters = letters.map(|(to, sequence)| Letter { to: to.0, sequence }).collect();
+        let done = Done { order: grant.order, sent, received, wake: member.machine.wake(), state, letters };
         if !report {
             self.batch.set("lockstep", progress);
         }
@@ -89,11 +92,13 @@ impl State {
             }
             Some(grant::Step::Deliver(envelope)) => {
                 let member = self.member.as_mut().expect("looked at by the caller");
-                let (sequence, payload) = transport::open(envelope, &member.head, NodeId::SERVER)?;
-                if member.machine.link(NodeId::SERVER).check(sequence).map_err(|e| e.to_string())?
-                    == Arrival::Next
-                {
-                    self.input(Plain::Event(Event::Message { from: NodeId::SERVER, sequence, payload }), now);
+                let from = NodeId(envelope.from);
+                if from != NodeId::SERVER {
+                    member.check_peer(from)?;
+                }
+                let (sequence, payload) = transport::open(envelope, &member.head, from)?;
+                if member.machine.link(from).check(sequence).map_err(|e| e.to_string())? == Arrival::Next {
+                    self.input(Plain::Event(Event::Message { from, sequence, payload }), now);
                 }
             }
             Some(grant::Step::Decide(decide)) => {
@@ -108,13 +113,15 @@ impl State {
     fn decide_and_reward(&mut self, lockstep: &mut Lockstep, tick: Tick, user: UserId) -> Result<(), String> {
         let member = self.member.as_mut().expect("looked at by the caller");
         lockstep.world.offer(tick, user, &mut self.arms);
+        let waiting = member.machine.waits();
+        lockstep.world.set_waiting(waiting);
         let decided = member.machine.decide(tick, self.epoch, user, &self.arms, &member.keys, &mut self.out);
         let (arm, id, entry) = decided.map_err(|e| e.to_string())?;
         let plain = member.machine.seat().dim == 0;
         self.log(entry);
         let pull = lockstep.world.pull(tick, user, &self.arms, arm);
         if plain {
-            *lockstep.progress.pulls.entry((user.0, arm.0)).or_default() += 1;
+            *lockstep.progress.pulls.entry((waiting, user.0, arm.0)).or_default() += 1;
         }
         self.input(Plain::Reward(id, pull.reward), Some(tick));
         Ok(())

@@ -1,6 +1,7 @@
 //! A client's memory: the machine, what is logged but not yet on disk, and who
 //! waits for that. Everything here happens under one lock and never waits.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use cahoots_core::host::{Applied, Event, Outcome, Outgoing};
@@ -15,10 +16,10 @@ use crate::machinery::{self, Deciding, Plain};
 use crate::store::Batch;
 use crate::terms::Terms;
 use crate::transport::proto::Frame;
-use crate::transport::{self, Letterhead, Outbox, WINDOW, confirm};
+use crate::transport::{self, Letterhead, Outbox, WINDOW, confirm, confirm_peer};
 
 /// What is on disk: positions that may leave or be confirmed.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
     /// Log entries.
     pub(super) entries: u64,
@@ -26,6 +27,15 @@ pub(super) struct Marks {
     pub(super) sent: u64,
     /// Messages received from it.
     pub(super) received: u64,
+    /// The same for each other client: sent, received.
+    pub(super) peers: BTreeMap<NodeId, (u64, u64)>,
+}
+
+/// Confirmations that are due after the next commit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Owes {
+    pub(super) coordinator: bool,
+    pub(super) peers: BTreeSet<NodeId>,
 }
 
 /// A member of a federation.
@@ -36,6 +46,17 @@ pub(super) struct Member {
     pub(super) keys: Keys,
     pub(super) head: Letterhead,
     pub(super) lockstep: Option<Lockstep>,
+}
+
+impl Member {
+    /// Refuses numbers that no other client has.
+    pub(super) fn check_peer(&self, peer: NodeId) -> Result<(), String> {
+        let clients = self.seating.clients(&self.terms.setting);
+        if peer.index() < clients && peer != self.head.from {
+            return Ok(());
+        }
+        Err(format!("there is no other client {}", peer.0))
+    }
 }
 
 /// Who waits for a commit.
@@ -56,8 +77,9 @@ pub(super) struct State {
     pub(super) waiters: Vec<Waiter>,
     pub(super) outbox: Option<Outbox>,
     pub(super) connections: u64,
-    /// A confirmation is due after the next commit.
-    pub(super) owes: bool,
+    pub(super) owes: Owes,
+    /// What other clients had confirmed at the last tick: who has not moved since is sent to again.
+    unmoved: BTreeMap<NodeId, u64>,
     /// Frames that leave after the next commit.
     pub(super) after: Vec<Frame>,
     pub(super) flush: bool,
@@ -84,7 +106,8 @@ impl State {
             waiters: Vec::new(),
             outbox: None,
             connections: 0,
-            owes: false,
+            owes: Owes::default(),
+            unmoved: BTreeMap::new(),
             after: Vec::new(),
             flush: false,
             stop: false,
@@ -135,12 +158,8 @@ impl State {
         self.batch.append(entry);
         self.entries += 1;
         self.flush |= !self.out.is_empty();
-        for message in self.out.drain(..) {
-            if message.to != NodeId::SERVER {
-                // Kept in the link's queue: nothing is lost, but nobody carries it either.
-                tracing::error!(to = %message.to, "messages between clients are not carried yet");
-            }
-        }
+        // Messages wait in the queues of their links until they are on disk.
+        self.out.clear();
     }
 
     /// Someone wants to know when everything so far is on disk.
@@ -156,6 +175,10 @@ impl State {
     pub(super) fn envelope(&mut self, envelope: cahoots_core::wire::Envelope) -> Result<(), String> {
         let unflushed = self.durable.received;
         let member = self.member.as_mut().ok_or("a message before the terms were known")?;
+        let from = NodeId(envelope.from);
+        if from != NodeId::SERVER {
+            return self.peer_envelope(from, envelope);
+        }
         let (sequence, payload) = transport::open(envelope, &member.head, NodeId::SERVER)?;
         let link = member.machine.link(NodeId::SERVER);
         if link.received() - unflushed > 2 * WINDOW {
@@ -164,14 +187,68 @@ impl State {
         if link.check(sequence).map_err(|e| e.to_string())? == Arrival::Next {
             self.input(Plain::Event(Event::Message { from: NodeId::SERVER, sequence, payload }), None);
         }
-        self.owes = true;
+        self.owes.coordinator = true;
         self.flush = true;
         Ok(())
+    }
+
+    /// An envelope from another client. The coordinator keeps none, so there may be gaps: what is missing
+    /// will be sent again, and what is behind it with it.
+    fn peer_envelope(&mut self, from: NodeId, envelope: cahoots_core::wire::Envelope) -> Result<(), String> {
+        let member = self.member.as_mut().ok_or("a message before the terms were known")?;
+        member.check_peer(from)?;
+        let (sequence, payload) = transport::open(envelope, &member.head, from)?;
+        match member.machine.link(from).check(sequence) {
+            Ok(Arrival::Next) => {
+                self.input(Plain::Event(Event::Message { from, sequence, payload }), None);
+            }
+            Ok(Arrival::Seen) => {}
+            Err(gap) => {
+                tracing::debug!(%from, %gap, "a message was lost on the way");
+                return Ok(());
+            }
+        }
+        self.owes.peers.insert(from);
+        self.flush = true;
+        Ok(())
+    }
+
+    /// Another client has everything up to `sequence` on disk.
+    pub(super) fn confirmed_by(&mut self, peer: NodeId, sequence: u64) -> Result<(), String> {
+        let member = self.member.as_mut().ok_or("a confirmation before the terms were known")?;
+        member.check_peer(peer)?;
+        let link = member.machine.link(peer);
+        if sequence > link.sent() {
+            return Err("a confirmation of what was never sent".into());
+        }
+        link.confirmed(sequence);
+        Ok(())
+    }
+
+    /// Sends again to clients that have confirmed nothing since the last tick.
+    fn repeat(&mut self) {
+        let Some(member) = &mut self.member else { return };
+        let mut seen = BTreeMap::new();
+        for peer in member.machine.peers() {
+            let link = member.machine.link(peer);
+            if link.unconfirmed() > 0 {
+                let confirmed = link.confirmed_up_to();
+                if self.unmoved.get(&peer) == Some(&confirmed)
+                    && let Some(outbox) = &mut self.outbox
+                {
+                    outbox.rewind(peer);
+                }
+                seen.insert(peer, confirmed);
+            }
+        }
+        self.unmoved = seen;
+        self.pump_peers();
     }
 
     /// Time passes: wakes, and decisions whose reward will not come.
     pub(super) fn tick(&mut self) {
         let now = self.clock.now();
+        self.repeat();
         let Some(member) = self.member.as_mut().filter(|member| member.lockstep.is_none()) else { return };
         let wake = member.machine.wake().is_some_and(|due| due <= now);
         let old = member.machine.older_than(now.saturating_sub(self.expiry));
@@ -192,23 +269,37 @@ impl State {
     /// Positions that the next commit makes durable.
     pub(super) fn marks(&mut self) -> Marks {
         let entries = self.entries;
-        match self.link() {
-            Some(link) => Marks { entries, sent: link.sent(), received: link.received() },
-            None => Marks { entries, ..Marks::default() },
-        }
+        let Some(member) = &mut self.member else { return Marks { entries, ..Marks::default() } };
+        let machine = &mut member.machine;
+        let mut ends = |node: NodeId| {
+            let link = machine.link(node);
+            (link.sent(), link.received())
+        };
+        let (sent, received) = ends(NodeId::SERVER);
+        let peers = machine.peers();
+        let peers = peers.into_iter().map(|peer| {
+            let link = machine.link(peer);
+            (peer, (link.sent(), link.received()))
+        });
+        Marks { entries, sent, received, peers: peers.collect() }
     }
 
     /// A commit went through: acknowledge, confirm, send.
-    pub(super) fn committed(&mut self, marks: Marks, owes: bool, after: Vec<Frame>) {
+    pub(super) fn committed(&mut self, marks: Marks, owes: Owes, after: Vec<Frame>) {
+        let (entries, received) = (marks.entries, marks.received);
         self.durable = marks;
         let (done, waiting) =
-            std::mem::take(&mut self.waiters).into_iter().partition(|w| w.entries <= marks.entries);
+            std::mem::take(&mut self.waiters).into_iter().partition(|w| w.entries <= entries);
         self.waiters = waiting;
         for waiter in <Vec<Waiter>>::into_iter(done) {
             let _ = waiter.answer.send(Ok(()));
         }
         let Some(outbox) = &mut self.outbox else { return };
-        let mut fine = !owes || outbox.send(confirm(marks.received));
+        let mut fine = !owes.coordinator || outbox.send(confirm(received));
+        for peer in owes.peers {
+            let (_, received) = self.durable.peers.get(&peer).copied().unwrap_or_default();
+            outbox.pass_on(confirm_peer(received, peer));
+        }
         fine = fine && self.pump();
         for frame in after {
             fine = fine && self.outbox.as_ref().is_some_and(|outbox| outbox.send(frame));
@@ -221,7 +312,18 @@ impl State {
     /// Sends what is on disk, as far as the window allows.
     pub(super) fn pump(&mut self) -> bool {
         let (Some(member), Some(outbox)) = (&mut self.member, &mut self.outbox) else { return true };
-        outbox.pump(member.machine.link(NodeId::SERVER), self.durable.sent, NodeId::SERVER, &member.head)
+        let link = member.machine.link(NodeId::SERVER);
+        let fine = outbox.pump(link, self.durable.sent, NodeId::SERVER, &member.head);
+        self.pump_peers();
+        fine
+    }
+
+    /// The same for messages to other clients.
+    fn pump_peers(&mut self) {
+        let (Some(member), Some(outbox)) = (&mut self.member, &mut self.outbox) else { return };
+        for (&peer, &(sent, _)) in &self.durable.peers {
+            outbox.pump_peer(member.machine.link(peer), sent, peer, &member.head);
+        }
     }
 
     /// No input is taken any more; whoever waits is told why.

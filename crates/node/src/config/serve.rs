@@ -111,6 +111,7 @@ impl SettingTable {
             horizon: self.horizon,
             reward_noise: self.reward_noise,
             hosts: self.hosts.iter().copied().map(NodeId).collect(),
+            smallest_gap: None,
         }
     }
 }

@@ -16,8 +16,8 @@ use crate::error::NodeError;
 use crate::machinery::{self, Coordinating};
 use crate::secret;
 use crate::store::{Batch, Store, StoreError};
-use crate::transport::proto::{Decide, Frame, Grant, Hello, Report, Start, Wake, Welcome, grant};
-use crate::transport::{self, Inbound, Kind, Letterhead, Session, confirm, frame, refusal};
+use crate::transport::proto::{Confirm, Decide, Frame, Grant, Hello, Report, Start, Wake, Welcome, grant};
+use crate::transport::{self, Inbound, Kind, Letterhead, Session, confirm, confirm_peer, frame, refusal};
 
 /// Commands that one commit makes durable at most.
 const BATCH: usize = 1024;
@@ -180,11 +180,22 @@ impl Core {
                     self.reject(client, reason);
                 }
             }
+            Kind::Confirm(Confirm { sequence, peer: Some(peer) }) => {
+                // Passed on to whom it is for; a lockstep run knows by itself what was delivered.
+                if self.lockstep.is_none()
+                    && let Some(connected) = self.members.connected.get(&NodeId(peer))
+                {
+                    connected.outbox.pass_on(confirm_peer(sequence, client));
+                }
+            }
             Kind::Confirm(confirmed) => self.confirmed(client, confirmed.sequence),
             Kind::Done(done) => {
                 self.confirmed(client, done.received);
-                if let Some(run) = &mut self.lockstep {
-                    run.done(client, done);
+                if let Some(run) = &mut self.lockstep
+                    && let Some((from, sequence)) = run.done(client, done)
+                {
+                    // Whoever sent what was delivered need not keep it, once this is on disk.
+                    self.after.push((from, confirm_peer(sequence, client)));
                 }
             }
             _ => self.reject(client, "a frame that only coordinators send".into()),
@@ -224,10 +235,13 @@ impl Core {
     /// A message: new ones are logged and applied, seen ones confirmed again,
     /// gaps refused.
     fn envelope(&mut self, client: NodeId, envelope: cahoots_core::wire::Envelope) -> Result<(), String> {
+        if envelope.to != NodeId::SERVER.0 {
+            return self.between_clients(client, envelope);
+        }
         let (sequence, payload) = transport::open(envelope, &self.head, client)?;
         if let Some(run) = &mut self.lockstep {
             if sequence > self.machine.link(client).received() {
-                run.post(client, sequence, payload);
+                run.post(client, NodeId::SERVER, sequence, payload);
                 return Ok(());
             }
         } else if self.machine.link(client).check(sequence).map_err(|e| e.to_string())? == Arrival::Next {
@@ -237,6 +251,41 @@ impl Core {
             connected.owes = true;
         }
         self.touched.insert(client);
+        Ok(())
+    }
+
+    /// A message for another client is passed on if that one is here; nothing is kept. In lockstep it waits
+    /// for its turn.
+    fn between_clients(
+        &mut self,
+        client: NodeId,
+        envelope: cahoots_core::wire::Envelope,
+    ) -> Result<(), String> {
+        let to = NodeId(envelope.to);
+        if to.index() >= self.clients || to == client {
+            return Err(format!("a message to {to}, whom it cannot be for"));
+        }
+        let Some(run) = &mut self.lockstep else {
+            if envelope.from != client.0
+                || envelope.federation != self.head.federation
+                || envelope.parameters != self.head.parameters
+            {
+                return Err("an envelope of someone else, or under other terms".into());
+            }
+            if let Some(connected) = self.members.connected.get(&to) {
+                connected.outbox.pass_on(frame(Kind::Envelope(envelope)));
+                self.status.relayed += 1;
+            }
+            return Ok(());
+        };
+        let head = Letterhead { from: to, ..self.head.clone() };
+        let (sequence, payload) = transport::open(envelope, &head, client)?;
+        let delivered = run.delivered(client, to);
+        if sequence > delivered {
+            run.post(client, to, sequence, payload);
+        } else {
+            self.after.push((client, confirm_peer(delivered, to)));
+        }
         Ok(())
     }
 
@@ -309,19 +358,29 @@ impl Core {
             && let Some(connected) = self.members.connected.get(&order.client)
             && self.granted != Some((order.number, connected.session))
         {
-            self.granted = Some((order.number, connected.session));
-            let grant = self.grant(order);
-            self.after.push((order.client, grant));
+            let session = connected.session;
+            if let Some(grant) = self.grant(order) {
+                self.granted = Some((order.number, session));
+                self.after.push((order.client, grant));
+            }
         }
     }
 
-    fn grant(&mut self, order: Order) -> Frame {
+    /// A step to hand out; none while a message that is to be delivered has not come.
+    fn grant(&mut self, order: Order) -> Option<Frame> {
+        let run = self.lockstep.as_ref()?;
+        let known = run.known(order.client);
         let step = match order.step {
             Step::Start => grant::Step::Start(Start {}),
             Step::Decide(user) => grant::Step::Decide(Decide { user: user.0 }),
             Step::Wake => grant::Step::Wake(Wake {}),
             Step::Report => grant::Step::Report(Report {}),
-            Step::Deliver(sequence) => {
+            Step::Deliver { from, sequence } if from != NodeId::SERVER => {
+                let payload = run.letter(from, order.client, sequence)?;
+                let head = Letterhead { from, ..self.head.clone() };
+                grant::Step::Deliver(head.envelope(order.client, sequence, payload))
+            }
+            Step::Deliver { sequence, .. } => {
                 let link = self.machine.link(order.client);
                 let message = link.unconfirmed_after(sequence - 1).next().filter(|m| m.sequence == sequence);
                 // A client that has it already will only be asked to answer again.
@@ -329,7 +388,7 @@ impl Core {
                 grant::Step::Deliver(envelope.unwrap_or_default())
             }
         };
-        frame(Kind::Grant(Grant { order: order.number, tick: order.tick, step: Some(step) }))
+        Some(frame(Kind::Grant(Grant { order: order.number, tick: order.tick, step: Some(step), known })))
     }
 
     /// One commit for everything that came.

@@ -27,7 +27,7 @@ struct Letter {
 pub(super) enum Step {
     Start,
     Decide(UserId),
-    Deliver(u64),
+    Deliver { from: NodeId, sequence: u64 },
     Wake,
     Report,
 }
@@ -59,7 +59,10 @@ struct Schedule {
     orders: u64,
     waiting: Option<Order>,
     queue: VecDeque<Letter>,
+    /// Messages of each client, to whomever, that are or were in the queue.
     sent: Vec<u64>,
+    /// The last of the messages from one client to another that was delivered.
+    delivered: BTreeMap<(NodeId, NodeId), u64>,
     wakes: Vec<Option<Tick>>,
     joined: Vec<bool>,
 }
@@ -84,7 +87,7 @@ pub(super) struct Run {
     setting: Setting,
     arriving: Vec<UserId>,
     /// Messages that came and are not yet due.
-    mailbox: BTreeMap<(NodeId, u64), Vec<u8>>,
+    mailbox: BTreeMap<(NodeId, NodeId, u64), Vec<u8>>,
     states: BTreeMap<NodeId, Vec<u8>>,
 }
 
@@ -106,6 +109,7 @@ impl Run {
                 waiting: None,
                 queue: VecDeque::new(),
                 sent: vec![0; clients],
+                delivered: BTreeMap::new(),
                 wakes: vec![None; clients],
                 joined: vec![false; clients],
             },
@@ -154,10 +158,10 @@ impl Run {
             {
                 if to != NodeId::SERVER {
                     self.schedule.queue.pop_front();
-                    self.order(to, Step::Deliver(sequence));
+                    self.order(to, Step::Deliver { from, sequence });
                     continue;
                 }
-                let Some(payload) = self.mailbox.remove(&(from, sequence)) else { return Next::Wait };
+                let Some(payload) = self.mailbox.remove(&(from, to, sequence)) else { return Next::Wait };
                 self.schedule.queue.pop_front();
                 self.changed = true;
                 return Next::Event(Event::Message { from, sequence, payload });
@@ -244,27 +248,47 @@ impl Run {
         self.schedule.queue.extend(letters);
     }
 
-    /// A client has answered.
-    pub(super) fn done(&mut self, client: NodeId, done: Done) {
-        let Some(order) = self.schedule.waiting.filter(|o| o.client == client && o.number == done.order)
-        else {
-            return;
-        };
+    /// How many messages of a client are known of.
+    pub(super) fn known(&self, client: NodeId) -> u64 {
+        self.schedule.sent[client.index()]
+    }
+
+    /// The last message from one client to another that was delivered.
+    pub(super) fn delivered(&self, from: NodeId, to: NodeId) -> u64 {
+        self.schedule.delivered.get(&(from, to)).copied().unwrap_or(0)
+    }
+
+    /// A message between clients that has come.
+    pub(super) fn letter(&self, from: NodeId, to: NodeId, sequence: u64) -> Option<&[u8]> {
+        self.mailbox.get(&(from, to, sequence)).map(|payload| &payload[..])
+    }
+
+    /// A client has answered; gives the sender and the number of what it was handed of another client's.
+    pub(super) fn done(&mut self, client: NodeId, done: Done) -> Option<(NodeId, u64)> {
+        let order = self.schedule.waiting.filter(|o| o.client == client && o.number == done.order)?;
         self.changed = true;
         self.schedule.waiting = None;
         if order.step == Step::Report {
             self.states.insert(client, done.state);
         }
-        let sent = &mut self.schedule.sent[client.index()];
+        self.schedule.sent[client.index()] += done.letters.len() as u64;
+        let letters = done.letters.into_iter();
         let letters =
-            (*sent + 1..=done.sent).map(|sequence| Letter { from: client, to: NodeId::SERVER, sequence });
+            letters.map(|letter| Letter { from: client, to: NodeId(letter.to), sequence: letter.sequence });
         self.schedule.queue.extend(letters);
-        *sent = (*sent).max(done.sent);
         self.schedule.wakes[client.index()] = done.wake;
+        match order.step {
+            Step::Deliver { from, sequence } if from != NodeId::SERVER => {
+                self.mailbox.remove(&(from, client, sequence));
+                self.schedule.delivered.insert((from, client), sequence);
+                Some((from, sequence))
+            }
+            _ => None,
+        }
     }
 
     /// A message came; it waits for its turn.
-    pub(super) fn post(&mut self, from: NodeId, sequence: u64, payload: Vec<u8>) {
-        self.mailbox.insert((from, sequence), payload);
+    pub(super) fn post(&mut self, from: NodeId, to: NodeId, sequence: u64, payload: Vec<u8>) {
+        self.mailbox.insert((from, to, sequence), payload);
     }
 }

@@ -51,6 +51,8 @@ pub struct CoordinatorStatus {
     pub received: u64,
     /// Messages sent by the machine since the start of this process.
     pub sent: u64,
+    /// Messages between clients that were passed on.
+    pub relayed: u64,
     /// Messages that the machine refused.
     pub refused: u64,
     /// Commits since the start of this process.

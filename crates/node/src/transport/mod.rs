@@ -30,7 +30,12 @@ pub fn frame(kind: Kind) -> Frame {
 
 /// "Everything up to this number is on disk here."
 pub fn confirm(sequence: u64) -> Frame {
-    frame(Kind::Confirm(Confirm { sequence }))
+    frame(Kind::Confirm(Confirm { sequence, peer: None }))
+}
+
+/// The same about messages between two clients.
+pub fn confirm_peer(sequence: u64, peer: NodeId) -> Frame {
+    frame(Kind::Confirm(Confirm { sequence, peer: Some(peer.0) }))
 }
 
 /// A refusal that says why; `last` when trying again will not help.
@@ -71,7 +76,7 @@ pub fn open(envelope: wire::Envelope, head: &Letterhead, from: NodeId) -> Result
     }
     if envelope.from != from.0 || envelope.to != head.from.0 {
         return Err(format!(
-            "an envelope from {} to {} on the link between {from} and {}: messages between clients are not carried yet",
+            "an envelope from {} to {} on the link between {from} and {}",
             NodeId(envelope.from),
             NodeId(envelope.to),
             head.from

@@ -171,10 +171,11 @@ impl ArmsParams {
             horizon,
             reward_noise: self.reward_noise.unwrap_or(told),
             hosts: Vec::new(),
+            smallest_gap: means.mixed(0.0).gap(),
         };
-        let pulls = vec![Box::default(); clients];
+        let pulls = [vec![Box::default(); clients], vec![Box::default(); clients]];
         let stated = self.objective.is_some();
-        Ok(ArmsWorld { setting, seed, deviation, means, worths, stated, pulls })
+        Ok(ArmsWorld { setting, seed, deviation, means, worths, stated, pulls, waiting: false })
     }
 }
 
@@ -194,19 +195,22 @@ struct ArmsWorld {
     worths: Worths,
     /// Whether the experiment says what regret is measured against.
     stated: bool,
-    /// Pulls of each arm by each client; empty before a client's first.
-    pulls: Vec<Box<[u64]>>,
+    /// Pulls of each arm by each client; empty before a client's first. Those made while waiting for others
+    /// are counted apart.
+    pulls: [Vec<Box<[u64]>>; 2],
+    waiting: bool,
 }
 
 impl ArmsWorld {
     /// Counts pulls of an arm, and gives the noise that belongs to the first of them.
     fn count(&mut self, user: UserId, arm: ArmIndex, pulls: u64) -> Draw {
-        let counts = &mut self.pulls[user.index()];
+        let counts = &mut self.pulls[usize::from(self.waiting)][user.index()];
         if counts.is_empty() {
             *counts = vec![0; self.setting.arms].into();
         }
         let number = counts[arm.index()];
         counts[arm.index()] += pulls;
+        let number = if self.waiting { number | 1 << 63 } else { number };
         Draw::keyed(self.seed, Purpose::Noise, u64::from(user.0) << 32 | u64::from(arm.0), number)
     }
 }
@@ -237,6 +241,18 @@ impl World for ArmsWorld {
         };
         let Worth { expected, best } = self.worths.of(&self.means, user, arm);
         Pull { reward, expected, best, sides: self.worths.sides(&self.means, user, arm) }
+    }
+
+    fn set_waiting(&mut self, waiting: bool) {
+        self.waiting = waiting;
+    }
+
+    fn reward_range(&self) -> Option<(f64, f64)> {
+        match self.deviation {
+            None => Some((0.0, 1.0)),
+            Some(0.0) => Some(self.means.range()),
+            Some(_) => None,
+        }
     }
 
     fn pull_block(&mut self, user: UserId, arm: ArmIndex, pulls: u64) -> Option<BlockPull> {
@@ -308,6 +324,21 @@ mod tests {
     }
 
     #[test]
+    fn pulls_made_while_waiting_change_no_other_reward() {
+        let params = ArmsParams { rewards: Rewards::Gaussian, ..Default::default() };
+        let (mut patient, mut prompt) = (world(params.clone()), world(params));
+        let none = ArmBuffer::default();
+        let pull = |world: &mut ArmsWorld| world.pull(1, UserId(0), &none, ArmIndex(1)).reward;
+        let first = [pull(&mut patient), pull(&mut prompt)];
+        patient.set_waiting(true);
+        let waited = pull(&mut patient);
+        patient.set_waiting(false);
+        let second = [pull(&mut patient), pull(&mut prompt)];
+        assert_eq!((first[0], second[0]), (first[1], second[1]));
+        assert!(waited != first[0] && waited != second[0]);
+    }
+
+    #[test]
     fn blocks_equal_single_pulls_where_there_is_no_noise() {
         let certain = ArmsParams { means: matrix(&[&[0.0, 1.0]]), ..Default::default() };
         let noiseless = ArmsParams {
@@ -327,7 +358,7 @@ mod tests {
             }
             assert_eq!(singles.pulls, blocks.pulls);
             // Only the client that acted has counters.
-            assert_eq!(blocks.pulls.iter().filter(|counts| !counts.is_empty()).count(), 1);
+            assert_eq!(blocks.pulls[0].iter().filter(|counts| !counts.is_empty()).count(), 1);
         }
     }
 

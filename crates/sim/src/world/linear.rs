@@ -82,6 +82,7 @@ impl LinearParams {
             horizon,
             reward_noise: self.reward_noise,
             hosts: Vec::new(),
+            smallest_gap: None,
         }
     }
 }

@@ -138,6 +138,20 @@ impl Table {
         Table { arms: 1, values: rows.map(|row| row.iter().copied().fold(f64::MIN, f64::max)).collect() }
     }
 
+    /// How far the best of the first row is above the next best; none where they are alike.
+    pub(crate) fn gap(&self) -> Option<f64> {
+        let row = self.row(UserId(0));
+        let best = row.iter().copied().fold(f64::MIN, f64::max);
+        let next = row.iter().copied().filter(|mean| *mean < best).fold(f64::MIN, f64::max);
+        (next > f64::MIN).then_some(best - next)
+    }
+
+    /// The smallest and the largest value.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        let fold = |(low, high): (f64, f64), value: &f64| (low.min(*value), high.max(*value));
+        self.values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), fold)
+    }
+
     /// Whether clients have rows of their own.
     pub(crate) fn has_rows(&self) -> bool {
         self.values.len() > self.arms

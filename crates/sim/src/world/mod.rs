@@ -84,6 +84,15 @@ pub trait World: Send {
     /// the rest. Regret is then measured against that, unless the experiment states its objective.
     fn pursue(&mut self, _own: f64) {}
 
+    /// Whether the next pulls are made only because others are waited for. Where noise is numbered by pull,
+    /// theirs is numbered apart, so that how long is waited changes no other reward.
+    fn set_waiting(&mut self, _waiting: bool) {}
+
+    /// The interval that no reward leaves, where there is one.
+    fn reward_range(&self) -> Option<(f64, f64)> {
+        None
+    }
+
     /// Pulls one arm `pulls` times at once; only K-armed worlds can.
     fn pull_block(&mut self, _user: UserId, _arm: ArmIndex, _pulls: u64) -> Option<BlockPull> {
         None

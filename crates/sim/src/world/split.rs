@@ -150,6 +150,7 @@ impl SplitParams {
             horizon,
             reward_noise: self.reward_noise,
             hosts: Vec::new(),
+            smallest_gap: None,
         };
         let law = SplitLaw::new(seed, self);
         let world = Contextual::new(setting, seed, Noise::Gaussian(self.reward_noise), law);

@@ -156,6 +156,7 @@ impl UsersParams {
             horizon,
             reward_noise: self.reward_noise,
             hosts: self.hosts(seed),
+            smallest_gap: None,
         };
         let law = UsersLaw {
             dim: self.dim,

@@ -26,6 +26,7 @@ fn setting(dim: usize, local_dims: &[usize]) -> Setting {
         horizon: 100,
         reward_noise: 0.1,
         hosts: vec![],
+        smallest_gap: None,
     }
 }
 

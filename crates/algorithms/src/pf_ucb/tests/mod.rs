@@ -17,7 +17,16 @@ use super::{Client, PfUcb, PfUcbEnhanced, Server, Valid};
 use crate::arms::{ActiveArms, ArmMsg, ArmValues};
 
 fn setting(clients: usize, arms: usize, horizon: u64) -> Setting {
-    Setting { users: clients, dim: 0, local_dims: vec![], arms, horizon, reward_noise: 1.0, hosts: vec![] }
+    Setting {
+        users: clients,
+        dim: 0,
+        local_dims: vec![],
+        arms,
+        horizon,
+        reward_noise: 1.0,
+        hosts: vec![],
+        smallest_gap: None,
+    }
 }
 
 /// The 4 x 9 game of Appendix E.

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::NodeId;
-use crate::rng::Stream;
+
+mod families;
 
 /// An undirected graph over clients 0..n.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,43 +51,6 @@ impl Topology {
         Ok(Topology { neighbours })
     }
 
-    fn valid(n: usize, edges: impl IntoIterator<Item = (u32, u32)>) -> Self {
-        Self::from_edges(n, edges).expect("edges between clients")
-    }
-
-    /// Client 0 in the middle.
-    pub fn star(n: usize) -> Self {
-        Self::valid(n, (1..n as u32).map(|i| (0, i)))
-    }
-
-    /// Each client with two neighbours.
-    pub fn ring(n: usize) -> Self {
-        let size = n as u32;
-        Self::valid(n, (0..size).map(|i| (i, (i + 1) % size)).filter(|(a, b)| a != b))
-    }
-
-    /// Everyone with everyone.
-    pub fn complete(n: usize) -> Self {
-        let size = n as u32;
-        Self::valid(n, (0..size).flat_map(|i| (i + 1..size).map(move |j| (i, j))))
-    }
-
-    /// Each pair with probability `p`, drawn again until connected.
-    pub fn random_connected(n: usize, p: f64, rng: &mut Stream) -> Option<Self> {
-        let size = n as u32;
-        (0..1000).find_map(|_| {
-            let mut edges = Vec::new();
-            for i in 0..size {
-                for j in i + 1..size {
-                    if rng.uniform() < p {
-                        edges.push((i, j));
-                    }
-                }
-            }
-            Some(Self::valid(n, edges)).filter(|graph| graph.components().len() <= 1)
-        })
-    }
-
     /// Number of clients.
     pub fn len(&self) -> usize {
         self.neighbours.len()
@@ -105,6 +69,40 @@ impl Topology {
     /// Those a client can talk to.
     pub fn neighbours(&self, node: NodeId) -> &[NodeId] {
         &self.neighbours[node.index()]
+    }
+
+    /// Every edge once, the smaller end first.
+    pub fn edge_list(&self) -> impl Iterator<Item = (NodeId, NodeId)> {
+        let ends = |(i, list): (usize, &Vec<NodeId>)| {
+            let from = NodeId(i as u32);
+            list.iter().filter(move |to| **to > from).map(move |to| (from, *to)).collect::<Vec<_>>()
+        };
+        self.neighbours.iter().enumerate().flat_map(ends)
+    }
+
+    /// Puts graphs side by side: clients are numbered through, and no edge joins two parts.
+    pub fn side_by_side(parts: &[Topology]) -> Self {
+        let mut neighbours = Vec::new();
+        for part in parts {
+            let first = neighbours.len() as u32;
+            let shifted = |list: &Vec<NodeId>| list.iter().map(|node| NodeId(node.0 + first)).collect();
+            neighbours.extend(part.neighbours.iter().map(shifted).collect::<Vec<Vec<_>>>());
+        }
+        Topology { neighbours }
+    }
+
+    /// The way to `root`: for each client of its component, the neighbour that is one hop nearer
+    /// (the one with the smallest number, where there are several).
+    pub fn tree(&self, root: NodeId) -> Vec<Option<NodeId>> {
+        let distances = self.distances(root);
+        let nearer = |node: usize| {
+            let hops = distances[node]?;
+            self.neighbours[node]
+                .iter()
+                .copied()
+                .find(|next| distances[next.index()].is_some_and(|d| d + 1 == hops))
+        };
+        (0..self.len()).map(nearer).collect()
     }
 
     /// Hops from one client to each other one.
@@ -179,9 +177,17 @@ mod tests {
     }
 
     #[test]
-    fn random_graphs_come_connected() {
-        let mut rng = crate::Keys::from_seed(3).policy(NodeId(0), 0);
-        let graph = Topology::random_connected(40, 0.15, &mut rng).unwrap();
-        assert_eq!(graph.components().len(), 1);
+    fn a_tree_leads_every_client_to_its_root_by_a_shortest_way() {
+        let graph = Topology::side_by_side(&[Topology::grid(3, 4), Topology::ring(5)]);
+        let root = NodeId(5);
+        let (tree, distances) = (graph.tree(root), graph.distances(root));
+        for node in 0..graph.len() {
+            match tree[node] {
+                Some(next) => assert_eq!(distances[next.index()].unwrap() + 1, distances[node].unwrap()),
+                None => assert!(node == root.index() || node >= 12),
+            }
+        }
+        assert_eq!(graph.edge_list().count(), graph.edges());
+        assert_eq!(graph.components().len(), 2);
     }
 }

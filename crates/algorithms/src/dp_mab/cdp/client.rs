@@ -1,0 +1,113 @@
+//! A client that reports to the server.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use cahoots_core::{ArmIndex, Cx, Machine, Misbehaviour, NodeId};
+use serde::{Deserialize, Serialize};
+
+use super::super::REPORT;
+use super::super::explorer::{Explorer, explores};
+use super::super::message::MabMsg;
+use super::super::rules::Rules;
+use crate::arms::ArmMsg;
+
+/// Explores, reports if it is its turn, goes on with what the server leaves.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Client {
+    explorer: Explorer,
+    server: NodeId,
+    /// Everyone reports in every round; otherwise only those who are asked.
+    everyone: bool,
+    /// The rounds it is asked to report in, and the last it did report in.
+    asked: BTreeSet<u64>,
+    reported: u64,
+    /// Where others were quicker: what the server has left after this epoch and later ones.
+    ahead: VecDeque<Vec<ArmIndex>>,
+}
+
+impl Client {
+    pub(in super::super) fn new(rules: Rules, server: NodeId, everyone: bool) -> Self {
+        Client {
+            explorer: Explorer::new(rules),
+            server,
+            everyone,
+            asked: BTreeSet::new(),
+            reported: 0,
+            ahead: VecDeque::new(),
+        }
+    }
+
+    /// I(r-1).
+    pub fn active(&self) -> &[ArmIndex] {
+        self.explorer.active()
+    }
+
+    /// Active arms, own statistics and protected means, in words: to compare.
+    pub fn learned(&self) -> String {
+        self.explorer.learned()
+    }
+
+    fn explored(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        // Also those who are not asked draw their noise now, and keep it.
+        self.explorer.protect(cx);
+        self.report(cx);
+        if let Some(next) = self.ahead.pop_front() {
+            self.explorer.advance(next);
+        }
+    }
+
+    /// Line 11.
+    fn report(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        let epoch = self.explorer.epoch();
+        if self.reported == epoch || !(self.everyone || self.asked.contains(&epoch)) {
+            return;
+        }
+        if let Some(values) = self.explorer.protected() {
+            self.reported = epoch;
+            self.asked.remove(&epoch);
+            let values = values.clone();
+            cx.send(self.server, MabMsg::Arms(ArmMsg::Upload { number: epoch, values }));
+        }
+    }
+}
+
+impl Machine for Client {
+    type Msg = MabMsg;
+
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: MabMsg,
+        cx: &mut Cx<'_, MabMsg>,
+    ) -> Result<(), Misbehaviour> {
+        if from != self.server {
+            return Err(Misbehaviour::Unexpected(format!("{from} is not the server")));
+        }
+        // The server's round, which is later than this client's epoch where others were quicker.
+        let round = self.explorer.epoch() + self.ahead.len() as u64;
+        let active = self.ahead.back().map_or(self.explorer.active(), |arms| arms);
+        match &message {
+            MabMsg::Arms(ArmMsg::Signal { signal: REPORT, phase })
+                if *phase == round && !self.everyone && self.reported < round && active.len() > 1 =>
+            {
+                self.asked.insert(round);
+                self.report(cx);
+            }
+            MabMsg::Arms(ArmMsg::DownloadActive(next)) if active.len() > 1 => {
+                next.check(round + 1, active)?;
+                if next.arms.is_empty() {
+                    return Err(Misbehaviour::Unexpected("no arm at all".into()));
+                }
+                if self.explorer.explored() {
+                    self.explorer.advance(next.arms.clone());
+                } else {
+                    self.ahead.push_back(next.arms.clone());
+                }
+            }
+            _ => return Err(message.unexpected()),
+        }
+        Ok(())
+    }
+}
+
+explores!(Client, MabMsg);

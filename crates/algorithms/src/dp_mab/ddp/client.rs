@@ -1,0 +1,175 @@
+//! A client on a graph: explores, exchanges means with its neighbours, eliminates by itself.
+
+use cahoots_core::{ArmIndex, Cx, Machine, Misbehaviour, NodeId, Tick};
+use serde::{Deserialize, Serialize};
+
+use super::super::explorer::{Explorer, explores};
+use super::super::message::MabMsg;
+use super::super::rules::{Rules, average};
+use super::super::{END, FULL, READY, START};
+use super::gis::Gis;
+use crate::arms::ArmMsg;
+
+/// Algorithm 3 at one client.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Client {
+    explorer: Explorer,
+    me: NodeId,
+    clients: u32,
+    neighbours: Vec<NodeId>,
+    synchroniser: NodeId,
+    stage: Stage,
+    /// The round that is open here; none while exploring.
+    gis: Option<Gis>,
+    wake: Option<Tick>,
+}
+
+/// Where in a round a client is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Stage {
+    Exploring,
+    /// Waits until all have explored.
+    Ready,
+    /// The slots of the round are running.
+    Exchanging,
+    /// Has everyone's means, waits until all have.
+    Full,
+}
+
+impl Client {
+    pub(in super::super) fn new(
+        rules: Rules,
+        me: NodeId,
+        clients: u32,
+        neighbours: Vec<NodeId>,
+        synchroniser: NodeId,
+    ) -> Self {
+        let explorer = Explorer::new(rules);
+        let (stage, gis) = (Stage::Exploring, None);
+        Client { explorer, me, clients, neighbours, synchroniser, stage, gis, wake: None }
+    }
+
+    /// I(r-1).
+    pub fn active(&self) -> &[ArmIndex] {
+        self.explorer.active()
+    }
+
+    /// Active arms, own statistics and protected means, in words: to compare.
+    pub fn learned(&self) -> String {
+        self.explorer.learned()
+    }
+
+    fn signal(&self, signal: u32, cx: &mut Cx<'_, MabMsg>) {
+        let phase = self.explorer.epoch();
+        cx.send(self.synchroniser, MabMsg::Arms(ArmMsg::Signal { signal, phase }));
+    }
+
+    fn explored(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        self.explorer.protect(cx);
+        let own = self.explorer.protected().expect("protected a moment ago");
+        self.gis = Some(Gis::new(self.me, self.clients, own, cx.now()));
+        self.stage = Stage::Ready;
+        self.signal(READY, cx);
+    }
+
+    /// Asks for the next slot if there is something to tell in it, or all is here.
+    fn go_on(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        let Some(gis) = &self.gis else { return };
+        if self.stage == Stage::Ready {
+            return;
+        }
+        if gis.has_news() && self.wake.is_none() {
+            let next = cx.now() + 1;
+            self.wake = Some(next);
+            cx.wake_at(next);
+        }
+        if self.stage == Stage::Exchanging && gis.is_complete() {
+            self.stage = Stage::Full;
+            self.signal(FULL, cx);
+        }
+    }
+
+    fn synchronised(&mut self, signal: u32, phase: u64, cx: &mut Cx<'_, MabMsg>) -> Result<(), Misbehaviour> {
+        match (self.stage, signal) {
+            (Stage::Ready, START) if phase == self.explorer.epoch() => {
+                self.stage = Stage::Exchanging;
+                self.go_on(cx);
+            }
+            (Stage::Full, END) if phase == self.explorer.epoch() => self.eliminate(cx),
+            _ => {
+                let problem = format!("signal {signal} of round {phase}");
+                return Err(Misbehaviour::Unexpected(problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lines 9 and 10: everyone computes the same from the same means.
+    fn eliminate(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        let Some(gis) = self.gis.take() else { return };
+        let (epoch, pulls) = (self.explorer.epoch(), self.explorer.pulls());
+        let (rules, active) = (self.explorer.rules(), self.explorer.active());
+        let means = average(active.len(), gis.rows().map(|row| (1.0, row)));
+        let separated = rules.separated(epoch, active, &means, pulls);
+        let next = rules.survivors(epoch, active, &means, pulls);
+        cx.metric("active_arms", next.len() as f64);
+        cx.metric("finished", f64::from(separated));
+        self.stage = Stage::Exploring;
+        self.explorer.advance_knowing(next, &means);
+    }
+}
+
+impl Machine for Client {
+    type Msg = MabMsg;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        cx.metric("active_arms", self.explorer.active().len() as f64);
+        cx.metric("finished", f64::from(self.explorer.settled().is_some()));
+    }
+
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: MabMsg,
+        cx: &mut Cx<'_, MabMsg>,
+    ) -> Result<(), Misbehaviour> {
+        if let (true, MabMsg::Arms(ArmMsg::Signal { signal, phase })) = (from == self.synchroniser, &message)
+        {
+            return self.synchronised(*signal, *phase, cx);
+        }
+        if self.neighbours.binary_search(&from).is_err() {
+            return Err(Misbehaviour::Unexpected(format!("{from} is no neighbour")));
+        }
+        let round = match &message {
+            MabMsg::Advertise(labels) | MabMsg::Request(labels) => labels.phase,
+            MabMsg::Data(table) => table.phase,
+            _ => return Err(message.unexpected()),
+        };
+        if round < self.explorer.epoch() {
+            // A straggler of a round that is over: nobody needs it any more.
+            return Ok(());
+        }
+        let Some(gis) = self.gis.as_mut().filter(|gis| gis.round() == round) else {
+            return Err(message.unexpected());
+        };
+        match &message {
+            MabMsg::Advertise(labels) => gis.advertised(from, labels, cx)?,
+            MabMsg::Request(labels) => gis.requested(from, labels, cx)?,
+            MabMsg::Data(table) => gis.received(from, table, cx.now())?,
+            _ => {}
+        }
+        self.go_on(cx);
+        Ok(())
+    }
+
+    /// A slot: tell the neighbours what came in the one before.
+    fn on_wake(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        self.wake = None;
+        if let Some(gis) = &mut self.gis {
+            gis.advertise(&self.neighbours, cx);
+            self.go_on(cx);
+        }
+    }
+}
+
+explores!(Client, MabMsg);

@@ -1,0 +1,95 @@
+//! The "additional synchronization clock": knows who is ready and who has everything, and nothing about
+//! what anyone has learned.
+
+use cahoots_core::{Cx, Gather, Machine, Misbehaviour, NodeId, Tick};
+use serde::{Deserialize, Serialize};
+
+use super::super::message::MabMsg;
+use super::super::{END, FULL, READY, START};
+use crate::arms::ArmMsg;
+
+/// Says when a round begins and when it ends.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Synchroniser {
+    clients: u32,
+    /// |E|: for the count of link-slots.
+    edges: u64,
+    /// r.
+    round: u64,
+    /// When the present round began; none while clients explore.
+    since: Option<Tick>,
+    waiting: Gather<()>,
+}
+
+impl Synchroniser {
+    pub(in super::super) fn new(clients: u32, edges: u64) -> Self {
+        Synchroniser { clients, edges, round: 1, since: None, waiting: everyone(clients) }
+    }
+}
+
+impl Synchroniser {
+    fn broadcast(&self, signal: u32, cx: &mut Cx<'_, MabMsg>) {
+        let phase = self.round;
+        for client in (0..self.clients).map(NodeId) {
+            cx.send(client, MabMsg::Arms(ArmMsg::Signal { signal, phase }));
+        }
+    }
+
+    fn start(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        self.waiting = everyone(self.clients);
+        self.since = Some(cx.now());
+        self.broadcast(START, cx);
+        cx.wake_at(cx.now() + 1);
+    }
+
+    fn end_if_full(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        let Some(since) = self.since.filter(|_| self.waiting.is_complete(cx.now())) else { return };
+        let slots = cx.now() - since;
+        cx.metric("rounds", 1.0);
+        cx.count("slots", slots as f64);
+        // Theorem 3 counts every edge in every slot of a round.
+        cx.count("link_slots", (self.edges * slots) as f64);
+        self.broadcast(END, cx);
+        self.waiting = everyone(self.clients);
+        self.since = None;
+        self.round += 1;
+    }
+}
+
+fn everyone(clients: u32) -> Gather<()> {
+    Gather::open((0..clients).map(NodeId), None)
+}
+
+impl Machine for Synchroniser {
+    type Msg = MabMsg;
+
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: MabMsg,
+        cx: &mut Cx<'_, MabMsg>,
+    ) -> Result<(), Misbehaviour> {
+        let expected = if self.since.is_none() { READY } else { FULL };
+        match &message {
+            MabMsg::Arms(ArmMsg::Signal { signal, phase })
+                if *signal == expected && *phase == self.round && self.waiting.expects(from) => {}
+            _ => return Err(message.unexpected()),
+        }
+        let _ = self.waiting.offer(from, ());
+        match self.since {
+            None if self.waiting.is_complete(cx.now()) => self.start(cx),
+            // Nobody had anything to send: a round without a slot.
+            Some(since) if since == cx.now() => self.end_if_full(cx),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A slot is over: everyone's turn in a tick comes before the synchroniser's.
+    fn on_wake(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        self.end_if_full(cx);
+        if self.since.is_some() {
+            cx.wake_at(cx.now() + 1);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What is added to a mean before it leaves, and what that promises.
+
+use cahoots_core::{Claim, Composition, Mechanism, Noise as Law, ParamError, ReleaseFact, Stream};
+use cahoots_privacy::Laplace;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::polya;
+use crate::arms::ArmValues;
+
+/// How noise and guarantee belong together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calibration {
+    /// As in the paper: Lap(1 / (N dp_epsilon n)) at each client, which is N dp_epsilon for whoever sees
+    /// its messages.
+    #[default]
+    Published,
+    /// Lap(1 / (dp_epsilon n)) at each client: dp_epsilon against whoever sees its messages.
+    Local,
+    /// Noise that adds up to Lap(1 / (dp_epsilon n)) over all who take part: dp_epsilon against who sees
+    /// nothing but the sum.
+    Central,
+    /// No noise.
+    None,
+}
+
+/// Who sees a client's messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Audience {
+    /// cdp-mab.
+    Server,
+    /// ddp-mab.
+    Everyone,
+    /// hdp-mab.
+    Sinks,
+}
+
+impl Audience {
+    fn name(self) -> &'static str {
+        match self {
+            Audience::Server => "the server",
+            Audience::Everyone => "all other clients, and the coordinator that passes messages on",
+            Audience::Sinks => {
+                "the clients on the way to the sink, and the coordinator that passes messages on"
+            }
+        }
+    }
+}
+
+/// Who sees nothing but a sum.
+const SUM: &str = "those who see nothing but the sum over all who take part";
+
+/// The noise of one federation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// How it is calibrated.
+    pub calibration: Calibration,
+    /// The paper's epsilon.
+    pub epsilon: f64,
+    /// N: those whose means are averaged.
+    pub participants: u32,
+    /// Whether those are all clients, so that the sum is the same in every round.
+    pub everyone: bool,
+    /// Who sees a client's messages.
+    pub audience: Audience,
+}
+
+impl Noise {
+    /// The epsilon that a client's noise is drawn for (at a mean of `pulls` rewards, which one reward moves
+    /// by at most 1 / `pulls`).
+    fn target(&self) -> f64 {
+        match self.calibration {
+            Calibration::Published => f64::from(self.participants) * self.epsilon,
+            Calibration::Local | Calibration::Central => self.epsilon,
+            Calibration::None => f64::INFINITY,
+        }
+    }
+
+    fn laplace(&self, pulls: u64) -> Result<Laplace, ParamError> {
+        // One reward is part of one mean: one value moves.
+        Laplace::calibrated("dp_epsilon", self.target(), 1.0 / pulls as f64, 1)
+    }
+
+    /// What is claimed: where there is noise at all.
+    pub fn claim(&self) -> Option<Claim> {
+        let calibration = match self.calibration {
+            Calibration::Published => "published",
+            Calibration::Local => "local",
+            Calibration::Central => "central",
+            Calibration::None => return None,
+        };
+        let mut not_protected = vec![
+            "which arms a client pulls and how often".into(),
+            "the active arms, which follow from everyone's protected means".into(),
+            "when a client reports".into(),
+        ];
+        if self.calibration == Calibration::Central {
+            not_protected.push("anything, against who sees a single client's messages".into());
+        }
+        Some(Claim { epsilon: self.epsilon, delta: 0.0, calibration: calibration.into(), not_protected })
+    }
+
+    /// Refuses an epsilon whose noise cannot be drawn.
+    pub fn check(&self) -> Result<(), ParamError> {
+        self.laplace(1)?;
+        self.laplace(u64::MAX).map(|_| ())
+    }
+}
+
+/// Makes the means of one epoch fit to leave.
+#[derive(Clone, Copy, Debug)]
+pub struct Means {
+    noise: Noise,
+    law: Laplace,
+    pulls: u64,
+}
+
+impl Means {
+    /// For means of `pulls` rewards each.
+    pub fn new(noise: Noise, pulls: u64) -> Self {
+        Means { noise, law: noise.laplace(pulls).expect("checked with the parameters"), pulls }
+    }
+
+    /// One mean with its noise.
+    pub fn noised(&self, mean: f64, rng: &mut Stream) -> f64 {
+        match self.noise.calibration {
+            Calibration::Central if !self.law.is_none() => {
+                let step = self.law.step();
+                let steps = polya::share(self.law.scale() / step, self.noise.participants, rng);
+                (libm::rint(mean / step) + steps as f64) * step
+            }
+            _ => self.law.noised(mean, rng),
+        }
+    }
+}
+
+impl Mechanism<ArmValues> for Means {
+    fn release(&mut self, mut exact: ArmValues, rng: &mut Stream) -> ArmValues {
+        for value in &mut exact.values {
+            *value = self.noised(*value, rng);
+        }
+        exact
+    }
+
+    fn fact(&self) -> ReleaseFact {
+        let central = self.noise.calibration == Calibration::Central;
+        let none = self.law.is_none();
+        ReleaseFact {
+            mechanism: match (none, central) {
+                (true, _) => "none",
+                (_, true) => "a share of discrete laplace noise",
+                _ => "discrete laplace",
+            }
+            .into(),
+            scale: self.law.scale(),
+            sensitivity: 1.0 / self.pulls as f64 + self.law.step(),
+            unit: "one reward".into(),
+            observer: if central { SUM } else { self.noise.audience.name() }.into(),
+            noise: if none { Law::None } else { Law::Laplace },
+            // A reward is part of one epoch's mean of one arm. But a sum over others each round is a new
+            // release of all epochs before.
+            composition: if central && !self.noise.everyone {
+                Composition::Adds
+            } else {
+                Composition::Disjoint
+            },
+        }
+    }
+}

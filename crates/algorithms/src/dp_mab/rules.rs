@@ -1,0 +1,114 @@
+//! How long to explore, how sure to be, whom to eliminate: Lines 3 to 5 and 12 to 15 of Algorithm 1,
+//! which all three structures share.
+
+use cahoots_core::ArmIndex;
+use cahoots_core::policy::pick;
+use serde::{Deserialize, Serialize};
+
+use super::noise::{Calibration, Noise};
+
+/// Everything that lengths and radii depend on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Rules {
+    /// K.
+    pub(super) arms: u32,
+    /// T.
+    pub(super) horizon: f64,
+    /// R and the smallest gap Delta, where rounds are limited.
+    pub(super) limit: Option<Limit>,
+    pub(super) noise: Noise,
+    /// Leave out the factor that the concentration of the noise needs where few take part.
+    pub(super) as_printed: bool,
+}
+
+/// At most so many rounds (Section IV-B).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Limit {
+    /// R.
+    pub(super) rounds: u64,
+    /// Delta: known to an oracle alone.
+    pub(super) gap: f64,
+}
+
+impl Rules {
+    /// All arms.
+    pub(super) fn all_arms(&self) -> Vec<ArmIndex> {
+        (0..self.arms).map(ArmIndex).collect()
+    }
+
+    /// Line 3: the gap that epoch `r` aims at.
+    pub(super) fn target(&self, r: u64) -> f64 {
+        match self.limit {
+            None => libm::pow(2.0, -(r as f64)),
+            Some(Limit { rounds, gap }) => libm::pow(gap, r as f64 / rounds as f64),
+        }
+    }
+
+    /// log(8 |I| r^2 T).
+    fn log(&self, arms: usize, r: u64) -> f64 {
+        libm::log(8.0 * arms as f64 * (r * r) as f64 * self.horizon)
+    }
+
+    /// Line 4: S(r), the pulls of each of `active` arms up to the end of epoch `r`; whole, and more
+    /// than before.
+    pub(super) fn pulls(&self, r: u64, active: usize, before: u64) -> u64 {
+        let (n, target) = (f64::from(self.noise.participants), self.target(r));
+        let sampling = 8.0 * self.log(active, r) / (n * target * target);
+        // The second term makes the noise's part of C(r) a quarter of the target, like the first.
+        let noise = 4.0 * self.noise_radius(r) / target;
+        let pulls = sampling.max(noise).ceil();
+        // Saturates where it exceeds any horizon.
+        (pulls as u64).max(before.saturating_add(1))
+    }
+
+    /// Line 5: C(r), after S(r) = `pulls`.
+    pub(super) fn radius(&self, r: u64, active: usize, pulls: u64) -> f64 {
+        let (n, pulls) = (f64::from(self.noise.participants), pulls as f64);
+        (self.log(active, r) / (2.0 * n * pulls)).sqrt() + self.noise_radius(r) / pulls
+    }
+
+    /// The second term of C(r), times S(r).
+    fn noise_radius(&self, r: u64) -> f64 {
+        let n = f64::from(self.noise.participants);
+        let (log, round, epsilon) = (self.log(self.arms as usize, r), r as f64, self.noise.epsilon);
+        // The sum of N Laplace draws concentrates like a normal one only where log < N.
+        let few = if self.as_printed { 1.0 } else { (log / n).sqrt().max(1.0) };
+        match self.noise.calibration {
+            Calibration::Published => round * (8.0 * log).sqrt() * few / (n * n.sqrt() * epsilon),
+            Calibration::Local => round * (8.0 * log).sqrt() * few / (n.sqrt() * epsilon),
+            Calibration::Central => round * log / (n * epsilon),
+            Calibration::None => 0.0,
+        }
+    }
+
+    /// Lines 12 to 15: who stays, of `active` with these means after S(r) = `pulls`. After the last
+    /// round that is allowed, only the empirical best does.
+    pub(super) fn survivors(&self, r: u64, active: &[ArmIndex], means: &[f64], pulls: u64) -> Vec<ArmIndex> {
+        let best = active[pick(means.iter().copied()).index()];
+        if self.limit.is_some_and(|limit| r >= limit.rounds) {
+            return vec![best];
+        }
+        let largest = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let radius = self.radius(r, active.len(), pulls);
+        let stays = |(arm, mean): (&ArmIndex, &f64)| (largest - mean < 2.0 * radius).then_some(*arm);
+        active.iter().zip(means).filter_map(stays).collect()
+    }
+
+    /// Whether the arms that are left were left by elimination, not by the end of the rounds.
+    pub(super) fn separated(&self, r: u64, active: &[ArmIndex], means: &[f64], pulls: u64) -> bool {
+        let largest = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let radius = self.radius(r, active.len(), pulls);
+        means.iter().filter(|mean| largest - **mean < 2.0 * radius).count() == 1
+    }
+}
+
+/// Average of rows with weights, in their order.
+pub(super) fn average<'a>(arms: usize, rows: impl Iterator<Item = (f64, &'a [f64])>) -> Vec<f64> {
+    let (mut sums, mut weights) = (vec![0.0; arms], 0.0);
+    for (weight, row) in rows {
+        weights += weight;
+        sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += weight * value);
+    }
+    sums.iter_mut().for_each(|sum| *sum /= weights);
+    sums
+}

@@ -1,0 +1,176 @@
+//! The server of cdp-mab and hdp-mab: averages what the participants send, eliminates, tells the rest.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cahoots_core::{ArmIndex, Cx, Gather, Machine, Membership, Misbehaviour, NodeId};
+use serde::{Deserialize, Serialize};
+
+use super::REPORT;
+use super::message::MabMsg;
+use super::rules::{Rules, average};
+use crate::arms::{ActiveArms, ArmMsg};
+
+/// Lines 11 to 15 of Algorithm 1, Lines 12 to 16 of Algorithm 5.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Server {
+    rules: Rules,
+    /// Who may be asked for means, and what each one's mean weighs: all clients, or the sinks.
+    sources: BTreeMap<NodeId, f64>,
+    /// How many of them are asked per round.
+    sample: usize,
+    /// Below each sink: who passes means on to whom.
+    trees: Vec<(NodeId, Vec<(NodeId, NodeId)>)>,
+    /// What a round costs, by name: for reports.
+    costs: Vec<(Cost, f64)>,
+    /// r.
+    epoch: u64,
+    /// I(r-1).
+    active: Vec<ArmIndex>,
+    /// S(r-1).
+    before: u64,
+    round: Gather<Vec<f64>>,
+}
+
+/// Ways to count the communication of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Cost {
+    ServerLinks,
+    AllEdges,
+}
+
+impl Cost {
+    fn name(self) -> &'static str {
+        match self {
+            Cost::ServerLinks => "server_links",
+            Cost::AllEdges => "link_slots",
+        }
+    }
+}
+
+impl Server {
+    /// A server that asks `sample` of `sources` per round.
+    pub(super) fn new(
+        rules: Rules,
+        sources: BTreeMap<NodeId, f64>,
+        sample: usize,
+        trees: Vec<(NodeId, Vec<(NodeId, NodeId)>)>,
+        costs: Vec<(Cost, f64)>,
+    ) -> Self {
+        let active = rules.all_arms();
+        let round = Gather::open([], None);
+        Server { rules, sources, sample, trees, costs, epoch: 1, active, before: 0, round }
+    }
+
+    /// I(r-1).
+    pub fn active(&self) -> &[ArmIndex] {
+        &self.active
+    }
+
+    /// r.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Chooses who takes part in this round, and asks them where that is not everyone.
+    fn open_round(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        let mut asked: Vec<NodeId> = self.sources.keys().copied().collect();
+        if self.sample < asked.len() {
+            let sample = self.sample;
+            cx.draw(|rng| {
+                for place in 0..sample {
+                    let other = place + rng.below((asked.len() - place) as u64) as usize;
+                    asked.swap(place, other);
+                }
+            });
+            asked.truncate(sample);
+            asked.sort_unstable();
+            for client in &asked {
+                let signal = ArmMsg::Signal { signal: REPORT, phase: self.epoch };
+                cx.send(*client, MabMsg::Arms(signal));
+            }
+        }
+        self.round = Gather::open(asked, None);
+    }
+
+    fn close_round_if_complete(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        if self.active.len() <= 1 || self.sources.is_empty() || !self.round.is_complete(cx.now()) {
+            return;
+        }
+        let parts = std::mem::replace(&mut self.round, Gather::open([], None)).into_parts();
+        if parts.is_empty() {
+            // All who were asked have left: ask others.
+            return self.open_round(cx);
+        }
+        let pulls = self.rules.pulls(self.epoch, self.active.len(), self.before);
+        let rows = parts.iter().map(|(node, row)| (self.sources[node], &row[..]));
+        let means = average(self.active.len(), rows);
+        let separated = self.rules.separated(self.epoch, &self.active, &means, pulls);
+        self.active = self.rules.survivors(self.epoch, &self.active, &means, pulls);
+        cx.metric("rounds", 1.0);
+        for (cost, amount) in &self.costs {
+            cx.count(cost.name(), *amount);
+        }
+        self.report(separated, cx);
+        self.epoch += 1;
+        self.before = pulls;
+        let next = Arc::new(ActiveArms { phase: self.epoch, arms: self.active.clone() });
+        for source in self.sources.keys() {
+            cx.send(*source, MabMsg::Arms(ArmMsg::DownloadActive(next.clone())));
+        }
+        if self.active.len() > 1 {
+            self.open_round(cx);
+        }
+    }
+
+    fn report(&self, finished: bool, cx: &mut Cx<'_, MabMsg>) {
+        cx.metric("active_arms", self.active.len() as f64);
+        cx.metric("finished", f64::from(finished));
+    }
+}
+
+impl Machine for Server {
+    type Msg = MabMsg;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        // Shown even if no round is ever completed.
+        self.report(self.active.len() == 1, cx);
+        for (sink, tree) in &self.trees {
+            cx.send(*sink, MabMsg::Tree(tree.clone()));
+        }
+        self.open_round(cx);
+    }
+
+    fn on_message(
+        &mut self,
+        from: NodeId,
+        message: MabMsg,
+        cx: &mut Cx<'_, MabMsg>,
+    ) -> Result<(), Misbehaviour> {
+        let MabMsg::Arms(ArmMsg::Upload { number, values }) = message else {
+            return Err(message.unexpected());
+        };
+        if self.active.len() <= 1 {
+            return Err(Misbehaviour::Unexpected("means after the last round".into()));
+        }
+        if number != self.epoch {
+            return Err(Misbehaviour::Gap { expected: self.epoch, got: number });
+        }
+        values.get().check(self.epoch, &self.active)?;
+        self.round
+            .offer(from, values.into_inner().values)
+            .map_err(|_| Misbehaviour::Unexpected(format!("{from} was not asked, or has answered")))?;
+        self.close_round_if_complete(cx);
+        Ok(())
+    }
+
+    fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, MabMsg>) {
+        // All are members from the start; one that leaves no longer holds up the others.
+        if let Membership::Left(client) = change
+            && self.sources.remove(&client).is_some()
+        {
+            self.round.excuse(client);
+            self.close_round_if_complete(cx);
+        }
+    }
+}

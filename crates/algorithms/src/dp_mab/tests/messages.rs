@@ -1,0 +1,65 @@
+//! Bytes on the wire, and what no honest peer sends.
+
+use std::sync::Arc;
+
+use cahoots_core::message::Message;
+use cahoots_core::{ArmIndex, NodeId, Private, wire};
+use prost::Message as _;
+
+use super::super::message::{Labels, MabMsg, Table};
+use crate::arms::ArmMsg;
+
+fn examples() -> Vec<MabMsg> {
+    let nodes = |list: &[u32]| list.iter().map(|n| NodeId(*n)).collect::<Vec<_>>();
+    let row = |values: &[f64]| Arc::new(Private::received(values.to_vec()));
+    vec![
+        MabMsg::Advertise(Labels { phase: 3, nodes: nodes(&[0, 5, 300]) }),
+        MabMsg::Request(Labels { phase: 3, nodes: nodes(&[7]) }),
+        MabMsg::Data(Table {
+            phase: 2,
+            arms: [0, 200].map(ArmIndex).to_vec(),
+            rows: vec![(NodeId(1), row(&[0.5, -0.25])), (NodeId(4), row(&[1.0, 2.0]))],
+        }),
+        MabMsg::Tree(vec![(NodeId(2), NodeId(0)), (NodeId(1), NodeId(2))]),
+        MabMsg::Tree(vec![]),
+        MabMsg::Arms(ArmMsg::Signal { signal: 5, phase: 9 }),
+    ]
+}
+
+#[test]
+fn lengths_are_known_without_encoding_and_round_trips_are_exact() {
+    for message in examples() {
+        let bytes = message.to_wire().encode_to_vec();
+        assert_eq!(bytes.len(), message.wire_len(), "{message:?}");
+        let back = MabMsg::from_wire(wire::Payload::decode(&bytes[..]).unwrap()).unwrap();
+        assert_eq!(back.to_wire().encode_to_vec(), bytes);
+        assert_eq!((back.kind(), back.scalars()), (message.kind(), message.scalars()));
+    }
+}
+
+#[test]
+fn the_bytes_on_the_wire_are_what_they_always_were() {
+    let bytes: Vec<String> = examples()
+        .iter()
+        .map(|m| m.to_wire().encode_to_vec().iter().map(|b| format!("{b:02x}")).collect())
+        .collect();
+    let golden = include_str!("../../../testdata/mab_messages.hex");
+    assert_eq!(bytes, golden.lines().collect::<Vec<_>>());
+}
+
+#[test]
+fn what_no_honest_peer_sends_is_refused() {
+    use wire::payload::Shape;
+    let refused = |shape| MabMsg::from_wire(wire::Payload { shape: Some(shape) }).is_err();
+    let nodes = |purpose, nodes| Shape::Nodes(wire::Nodes { purpose, phase: 1, nodes });
+    assert!(refused(nodes(1, vec![])));
+    assert!(refused(nodes(1, vec![3, 3])));
+    assert!(refused(nodes(9, vec![3])));
+    assert!(refused(Shape::Nodes(wire::Nodes { purpose: 3, phase: 0, nodes: vec![1, 2, 3] })));
+    let table = |nodes, arms, values| Shape::ArmTable(wire::ArmTable { phase: 1, nodes, arms, values });
+    assert!(refused(table(vec![1], vec![0, 1], vec![0.5])));
+    assert!(refused(table(vec![1], vec![1, 0], vec![0.5, 0.5])));
+    assert!(refused(table(vec![2, 1], vec![0], vec![0.5, 0.5])));
+    assert!(refused(table(vec![1], vec![0], vec![f64::NAN])));
+    assert!(refused(table(vec![], vec![], vec![])));
+}

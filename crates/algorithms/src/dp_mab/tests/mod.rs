@@ -1,0 +1,21 @@
+//! What the paper says, checked on formulas and on scripted inputs. Whole runs are in `testkit`.
+
+mod messages;
+mod parameters;
+mod privacy;
+mod rules;
+
+use cahoots_core::Setting;
+
+fn setting(clients: usize, arms: usize, horizon: u64) -> Setting {
+    Setting {
+        users: clients,
+        dim: 0,
+        local_dims: vec![],
+        arms,
+        horizon,
+        reward_noise: 0.5,
+        hosts: vec![],
+        smallest_gap: None,
+    }
+}
