@@ -29,6 +29,7 @@ enum Command {
     Client(commands::client::Args),
     Soak(commands::soak::Args),
     Bench(commands::bench::Args),
+    Audit(commands::audit::Args),
 }
 
 const EXIT_CODES: &str =
@@ -43,6 +44,7 @@ cahoots: federated bandit learning
   cahoots algorithms               what can be run; with a name, its parameters
   cahoots environments             the worlds to run it in; with a name, their keys
   cahoots plan ...                 thresholds from a communication budget
+  cahoots audit                    measured privacy against stated privacy
   cahoots plot DIR                 the figures of earlier results again
   cahoots serve FILE.toml          a coordinator
   cahoots client FILE.toml         a client beside an app: local HTTP, durable, works offline
@@ -78,6 +80,7 @@ fn dispatch(cli: Cli) -> Result<(), LabError> {
         Some(Command::Client(args)) => commands::client::run(&args),
         Some(Command::Soak(args)) => commands::soak::run(&args),
         Some(Command::Bench(args)) => commands::bench::run(&args),
+        Some(Command::Audit(args)) => commands::audit::run(&args),
     }
 }
 

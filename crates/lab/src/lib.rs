@@ -2,8 +2,10 @@
 //!
 //! An [`experiment`] file is read and checked, [`run`] runs every entry with
 //! every seed and keeps what is done, [`results`] sums up, [`figure`] draws,
-//! [`reproduce`] puts the papers' tables and figures beside ours.
+//! [`reproduce`] puts the papers' tables and figures beside ours, [`audit`] measures what private
+//! mechanisms give away.
 
+pub mod audit;
 mod error;
 pub mod experiment;
 pub mod figure;

@@ -1,6 +1,7 @@
 //! One file per command: its arguments, and what it does with them.
 
 pub mod algorithms;
+pub mod audit;
 pub mod bench;
 pub mod client;
 pub mod environments;

@@ -121,6 +121,41 @@ impl Findings {
         });
     }
 
+    /// A ratio from some source, beside ours, one value per seed.
+    pub fn ratio_from(
+        &mut self,
+        source: &str,
+        what: impl Into<String>,
+        said: Said,
+        ours: &Estimate,
+        seeds: usize,
+    ) {
+        self.claims.push(Claim {
+            what: what.into(),
+            source: source.into(),
+            paper: readable(said.mean),
+            ours: plus_minus(ours.mean, ours.ci95, false),
+            verdict: said.verdict(ours, seeds),
+            mean: Some(ours.mean),
+            ci95: ours.ci95,
+        });
+    }
+
+    /// Any other claim from some source.
+    pub fn claim_from(
+        &mut self,
+        source: &str,
+        what: impl Into<String>,
+        paper: impl Into<String>,
+        ours: impl Into<String>,
+        verdict: Verdict,
+    ) {
+        self.claim(what, paper, ours, verdict);
+        if let Some(claim) = self.claims.last_mut() {
+            claim.source = source.into();
+        }
+    }
+
     /// Any other claim.
     pub fn claim(
         &mut self,

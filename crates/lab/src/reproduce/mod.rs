@@ -9,6 +9,7 @@ mod claim;
 mod findings;
 mod measured;
 mod paper_000;
+mod paper_001;
 mod paper_002;
 mod paper_003;
 mod paper_004;
@@ -86,7 +87,9 @@ pub struct Options<'a> {
 
 /// Every table and figure there is.
 pub fn items() -> impl Iterator<Item = &'static Item> {
-    [paper_000::ITEMS, paper_002::ITEMS, paper_003::ITEMS, paper_004::ITEMS].into_iter().flatten()
+    [paper_000::ITEMS, paper_001::ITEMS, paper_002::ITEMS, paper_003::ITEMS, paper_004::ITEMS]
+        .into_iter()
+        .flatten()
 }
 
 /// The items that names stand for: `004/figure-2a`, `004/figure-2` for all its panels, `004` for all of a paper. None for all there are.
