@@ -51,6 +51,9 @@ pub struct Clustering {
     #[serde(default)]
     #[schemars(range(min = 0.0))]
     pub tolerance: f64,
+    /// May clusters of one local server be merged again too? Algorithm 2 prints "of different servers".
+    #[serde(default = "yes")]
+    pub merge_within: bool,
 }
 
 /// When to communicate.
@@ -117,6 +120,10 @@ pub struct Promise {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub planned_uploads: Option<u64>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn tenth() -> f64 {
@@ -222,6 +229,7 @@ pub struct Cuts {
     pub(super) deletion: f64,
     pub(super) merge: f64,
     pub(super) tolerance: f64,
+    pub(super) merge_within: bool,
 }
 
 /// The noise of a private federation.
@@ -329,6 +337,7 @@ impl Clustering {
             deletion: ParamError::not_negative("deletion", self.deletion)?,
             merge: ParamError::not_negative("merge", self.merge)?,
             tolerance: ParamError::not_negative("tolerance", self.tolerance)?,
+            merge_within: self.merge_within,
         })
     }
 }

@@ -189,7 +189,7 @@ impl GlobalServer {
         }
     }
 
-    /// Line 7: Eq. (4) for all pairs of clusters of different servers; what hangs together is one cluster.
+    /// Line 7: Eq. (4) for all pairs; what hangs together is one cluster.
     fn merge(&self, known: &BTreeMap<Local, LinearStats>, cuts: Cuts) -> Vec<Vec<Local>> {
         let locals: Vec<Local> = known.keys().copied().collect();
         let estimates: Vec<Vec<f64>> =
@@ -197,7 +197,7 @@ impl GlobalServer {
         let counts: Vec<f64> = known.values().map(|stats| novelty(stats.count)).collect();
         let mut graph = Graph::new(locals.len());
         for i in 0..locals.len() {
-            for j in (0..i).filter(|&j| locals[i].0 != locals[j].0) {
+            for j in (0..i).filter(|&j| cuts.merge_within || locals[i].0 != locals[j].0) {
                 let limit = cuts.merge * (counts[i] + counts[j]) + cuts.tolerance;
                 graph.set(i, j, distance(&estimates[i], &estimates[j]) < limit);
             }

@@ -183,6 +183,31 @@ fn eq3_and_eq4_users_part_and_clusters_of_different_servers_are_merged() {
 }
 
 #[test]
+fn alg2_line7_pieces_of_one_server_are_merged_again_unless_as_printed() {
+    for (within, groups) in [(true, 1), (false, 4)] {
+        // Everyone parts at once; a wide merge then joins what it may.
+        let params =
+            json!({ "deletion": 0.0, "merge": if within { 50.0 } else { 0.0 }, "merge_within": within });
+        let mut federation = Miniature::new::<FclubDc>(params);
+        federation.live(5);
+        federation.phase();
+        assert_eq!(federation.server.groups().len(), groups);
+    }
+    let mut federation =
+        Miniature::new::<FclubDc>(json!({ "deletion": 0.0, "merge": 0.9, "merge_within": false }));
+    federation.live(150);
+    federation.phase();
+    let alone = |server: &GlobalServer| {
+        server.groups().iter().all(|group| {
+            let mut nodes: Vec<NodeId> = group.members().map(|(node, _)| node).collect();
+            nodes.dedup();
+            nodes.len() == group.members().count()
+        })
+    };
+    assert!(alone(&federation.server), "no two clusters of one server are joined directly");
+}
+
+#[test]
 fn footnote_2_a_tolerance_keeps_similar_users_together() {
     let mut federation = Miniature::new::<FclubDc>(json!({ "deletion": 0.5, "tolerance": 2.0 }));
     federation.live(150);

@@ -18,7 +18,7 @@ pub struct Args {
     /// A mechanism, or all.
     #[arg(default_value = "all")]
     mechanism: String,
-    /// Runs on each of the two inputs; trees take a fifth of it, federations a twentieth.
+    /// Runs on each of the two inputs; whole federations take a tenth of it.
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1000..=1 << 39))]
     trials: u64,
     /// Where the runs' randomness begins.

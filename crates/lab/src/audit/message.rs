@@ -18,10 +18,7 @@ pub(super) fn subjects() -> Vec<Subject> {
         share: 1.0,
         run,
     };
-    let tree = |name, about, epsilon, delta, run| Subject {
-        share: 0.2,
-        ..subject(name, about, epsilon, delta, run)
-    };
+    let tree = subject;
     vec![
         subject("laplace", "one reward, 0 or 1, with noise for epsilon = 1", 1.0, 0.0, laplace),
         subject(
