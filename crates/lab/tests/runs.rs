@@ -307,7 +307,10 @@ const DATA: &str = "\"DATA/";
 /// The text of an experiment with a small matrix in place of every dataset it names.
 fn with_stand_in(text: &str, folder: &Path) -> String {
     for name in text.split(DATA).skip(1).filter_map(|rest| rest.split('"').next()) {
-        fs::write(folder.join(name), "0.5,0.25\n0.125,0.75\n").unwrap();
+        // Good as users' preferences (ten features, the last 1/sqrt 2), and as the means of arms.
+        let row =
+            |user: u32| format!("{},{}0.7071067811865476\n", f64::from(user) / 5000.0, "0.1,".repeat(8));
+        fs::write(folder.join(name), (0..1000).map(row).collect::<String>()).unwrap();
     }
     text.replace(DATA, &format!("\"{}/", folder.display()))
 }

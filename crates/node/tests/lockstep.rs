@@ -47,6 +47,25 @@ fn much_communication_and_wakes_too() {
     run("sync-linucb", "sync_threshold = 0.5\ndeadline = 3\npolicy = \"lints\"", scenario, 4, 0);
 }
 
+#[test]
+fn clusters_that_are_estimated_and_served_in_turn_do_so_too() {
+    let scenario = &scenarios::all()[1];
+    for (seed, name) in ["hetofed", "hetofed-pq", "hetofed-dr", "hetofed-e"].into_iter().enumerate() {
+        run(name, "exploration = 6\nsync_threshold = 1.0", scenario, seed as u64, 0);
+    }
+    run("hetofed-e", "sync_threshold = 1.0\nclusters_per_step = 3\ndeadline = 2", scenario, 5, 2);
+}
+
+#[test]
+fn many_phases_of_synchronous_rounds_too() {
+    let scenario = &scenarios::all()[2];
+    for fidelity in ["paper", "authors"] {
+        let params = format!("schedule = 2\nfidelity = \"{fidelity}\"");
+        run("pf-ucb", &params, scenario, 5, 0);
+        run("pf-ucb-enhanced", &params, scenario, 6, 0);
+    }
+}
+
 /// Messages between clients go through the coordinator, in the order and at the ticks of the simulator.
 #[test]
 fn messages_between_clients_too() {

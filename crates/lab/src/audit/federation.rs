@@ -58,6 +58,7 @@ fn transcript(second: bool, seed: u64, params: serde_json::Value) -> f64 {
         arms: 1,
         horizon: 1000,
         reward_noise: 0.1,
+        smallest_gap: None,
         hosts: (0..USERS).map(NodeId).collect(),
     };
     let params = serde_json::from_value(params).expect("parameters that can be read");

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use cahoots_core::{Keys, NodeId, Stream};
@@ -188,8 +189,20 @@ impl App {
     }
 }
 
-/// A port that nobody uses at the moment.
+/// A port that nobody uses at the moment. It is not one of those that the system gives to outgoing connections
+/// (32768 and above on Linux), or a client's own connection could take it before its owner does.
 pub fn free_port() -> Result<u16, String> {
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| e.to_string())?;
-    listener.local_addr().map(|address| address.port()).map_err(|e| e.to_string())
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    const FROM: u32 = 10_240;
+    const PORTS: u32 = 22_000;
+    // Processes begin at different places.
+    let begin = std::process::id().wrapping_mul(7919) % PORTS;
+    for _ in 0..PORTS {
+        let offset = (begin + NEXT.fetch_add(1, Ordering::Relaxed)) % PORTS;
+        let port = (FROM + offset) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err("no port is free".into())
 }
