@@ -39,7 +39,7 @@ pub(super) fn subjects() -> Vec<Subject> {
         tree("tree-text", "the same with the noise of the paper's text", 1.0, 1e-5, tree_text),
         Subject {
             control: true,
-            ..tree("tree-broken", "a tree whose noise forgets its levels", 1.0, 1e-5, tree_broken)
+            ..tree("tree-broken", "a tree whose noise forgets its levels, delta = 0.1", 1.0, 0.1, tree_broken)
         },
     ]
 }
@@ -116,6 +116,6 @@ fn tree_text(second: bool, seed: u64) -> f64 {
 }
 
 fn tree_broken(second: bool, seed: u64) -> f64 {
-    let budget = Budget { epsilon: 1.0, delta: 1e-5, calibration: Calibration::Analytic };
+    let budget = Budget { epsilon: 1.0, delta: 0.1, calibration: Calibration::Analytic };
     tree_with(budget.deviation(1), second, seed)
 }

@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn honest_mechanisms_agree_and_broken_ones_are_caught() {
         for subject in subjects() {
-            let finding = subject.audit(20_000, 1);
+            let finding = subject.audit(40_000, 1);
             assert!(finding.passed, "{}: {} {:?}", subject.name, finding.verdict(), finding.audit);
         }
     }
