@@ -3,6 +3,7 @@
 //! Each [`Subject`] runs the real code on two inputs that differ in one unit, and scores what an outsider sees.
 //! Subjects that are broken on purpose must be caught; if they are not, the audit itself is worth nothing.
 
+mod arms;
 mod federation;
 mod message;
 
@@ -51,6 +52,7 @@ pub struct Finding {
 /// All there is to audit.
 pub fn subjects() -> Vec<Subject> {
     let mut subjects = message::subjects();
+    subjects.extend(arms::subjects());
     subjects.extend(federation::subjects());
     subjects
 }
