@@ -13,13 +13,14 @@ pub const ITEM: Item = Item {
     parts: &[Part {
         name: "sweep",
         text: include_str!("../../../../../experiments/001/privacy.toml"),
-        quick_seeds: 2,
+        quick_seeds: 3,
     }],
-    seconds: Cost { full: 200.0, quick: 40.0 },
+    seconds: Cost { full: 60.0, quick: 40.0 },
     judge,
 };
 
-const PRIVATE: [&str; 2] = ["CDP-FCLUB-DC", "CDP-FCLUB-DC, bonus x 0.1"];
+const PRIVATE: [&str; 3] =
+    ["CDP-FCLUB-DC", "CDP-FCLUB-DC, bonus x 0.1", "CDP-FCLUB-DC, bonus x 0.1, alpha_1 = 2.5"];
 
 fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
     let part = measured.part("sweep")?;
