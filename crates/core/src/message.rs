@@ -35,6 +35,25 @@ pub trait Message: Clone + std::fmt::Debug + Send + Sync + 'static {
 #[derive(Clone, Debug)]
 pub enum Silence {}
 
+/// Makes a type a [`Machine`](crate::Machine) that no message ever reaches.
+#[macro_export]
+macro_rules! hears_nothing {
+    ($machine:ty) => {
+        impl $crate::Machine for $machine {
+            type Msg = $crate::Silence;
+
+            fn on_message(
+                &mut self,
+                _from: $crate::NodeId,
+                message: $crate::Silence,
+                _cx: &mut $crate::Cx<'_, $crate::Silence>,
+            ) -> Result<(), $crate::Misbehaviour> {
+                match message {}
+            }
+        }
+    };
+}
+
 impl Message for Silence {
     fn kind(&self) -> Kind {
         match *self {}

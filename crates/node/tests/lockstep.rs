@@ -79,7 +79,8 @@ fn messages_between_clients_too() {
 fn messages_between_clients_survive_kills() {
     let (scenario, cases) = scenarios::several_rounds();
     let mut kills = 0;
-    for (seed, (name, params)) in (30..).zip(cases).skip(1) {
+    let between_clients = |(name, _): &(&str, _)| *name != "cdp-mab";
+    for (seed, (name, params)) in (31..).zip(cases.into_iter().filter(between_clients)) {
         kills += run(name, &toml::to_string(&params).unwrap(), &scenario, seed, 6);
     }
     assert!(kills >= 12, "only {kills} kills happened");

@@ -4,59 +4,45 @@ use cahoots_core::{ParamError, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::exact::discrete_gaussian;
-use crate::grid::Grid;
+use crate::grid::Scale;
 
 /// Gaussian noise on a power-of-two grid, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Gaussian {
-    grid: Grid,
-    /// Standard deviation in steps of the grid; 0: no noise, and no rounding either.
-    steps: u64,
-}
+pub struct Gaussian(Scale);
 
 impl Gaussian {
     /// No noise.
-    pub const NONE: Gaussian = Gaussian { grid: Grid::INTEGERS, steps: 0 };
+    pub const NONE: Gaussian = Gaussian(Scale::NONE);
 
     /// Noise of at least this standard deviation (by less than one part in a million more); 0: none.
     pub fn of_deviation(key: &str, deviation: f64) -> Result<Gaussian, ParamError> {
-        if deviation == 0.0 {
-            return Ok(Gaussian::NONE);
-        }
-        if !(1e-200..1e200).contains(&deviation) {
-            return Err(ParamError::new(key, format!("noise of deviation {deviation} cannot be drawn")));
-        }
-        let grid = Grid::for_scale(deviation);
-        Ok(Gaussian { grid, steps: grid.steps_at_least(deviation) })
+        Scale::at_least(key, "deviation", deviation).map(Gaussian)
     }
 
     /// Noise with `factor` times the deviation, on the same grid: where both are added to parts of one
     /// statistic, a coarser grid for one of them would show the last bits of the other.
     pub fn wider(&self, factor: f64) -> Gaussian {
-        Gaussian { grid: self.grid, steps: libm::ceil(self.steps as f64 * factor) as u64 }
+        Gaussian(self.0.wider(factor))
     }
 
     /// There is no noise.
     pub fn is_none(&self) -> bool {
-        self.steps == 0
+        self.0.is_none()
     }
 
     /// Standard deviation.
     pub fn deviation(&self) -> f64 {
-        self.steps as f64 * self.grid.step()
+        self.0.value()
     }
 
     /// Distance between neighbouring outputs.
     pub fn step(&self) -> f64 {
-        if self.is_none() { 0.0 } else { self.grid.step() }
+        self.0.step()
     }
 
     /// `exact` with noise.
     pub fn noised(&self, exact: f64, rng: &mut Stream) -> f64 {
-        if self.is_none() {
-            return exact;
-        }
-        self.grid.shifted(exact, discrete_gaussian(rng, self.steps))
+        self.0.noised(exact, |steps| discrete_gaussian(rng, steps))
     }
 }
 

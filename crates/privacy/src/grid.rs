@@ -1,5 +1,6 @@
 //! The values that noise is drawn on: multiples of a power of two, so that adding it is exact.
 
+use cahoots_core::ParamError;
 use serde::{Deserialize, Serialize};
 
 /// Multiples of `2^exponent`.
@@ -37,6 +38,58 @@ impl Grid {
     pub fn shifted(self, exact: f64, noise: i64) -> f64 {
         let steps = libm::rint(libm::ldexp(exact, -self.exponent)) as i128;
         libm::ldexp((steps + i128::from(noise)) as f64, self.exponent)
+    }
+}
+
+/// A scale of noise in whole steps of a grid; 0: no noise, and no rounding either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scale {
+    grid: Grid,
+    steps: u64,
+}
+
+impl Scale {
+    /// No noise.
+    pub const NONE: Scale = Scale { grid: Grid::INTEGERS, steps: 0 };
+
+    /// At least this scale (by less than one part in a million more), called `what` in errors; 0: none.
+    pub fn at_least(key: &str, what: &str, scale: f64) -> Result<Scale, ParamError> {
+        if scale == 0.0 {
+            return Ok(Scale::NONE);
+        }
+        if !(1e-200..1e200).contains(&scale) {
+            return Err(ParamError::new(key, format!("noise of {what} {scale} cannot be drawn")));
+        }
+        let grid = Grid::for_scale(scale);
+        Ok(Scale { grid, steps: grid.steps_at_least(scale) })
+    }
+
+    /// `factor` times the scale, on the same grid.
+    pub fn wider(self, factor: f64) -> Scale {
+        Scale { grid: self.grid, steps: libm::ceil(self.steps as f64 * factor) as u64 }
+    }
+
+    /// There is no noise.
+    pub fn is_none(self) -> bool {
+        self.steps == 0
+    }
+
+    /// Its value.
+    pub fn value(self) -> f64 {
+        self.steps as f64 * self.grid.step()
+    }
+
+    /// Distance between neighbouring outputs.
+    pub fn step(self) -> f64 {
+        if self.is_none() { 0.0 } else { self.grid.step() }
+    }
+
+    /// `exact` plus what `draw` gives for this many steps.
+    pub fn noised(self, exact: f64, draw: impl FnOnce(u64) -> i64) -> f64 {
+        if self.is_none() {
+            return exact;
+        }
+        self.grid.shifted(exact, draw(self.steps))
     }
 }
 

@@ -6,30 +6,19 @@ use cahoots_core::{Composition, Mechanism, Noise, ParamError, ReleaseFact, Strea
 use serde::{Deserialize, Serialize};
 
 use crate::exact::discrete_laplace;
-use crate::grid::Grid;
+use crate::grid::{Grid, Scale};
 
 /// Laplace noise on a power-of-two grid, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Laplace {
-    grid: Grid,
-    /// Scale in steps of the grid; 0: no noise, and no rounding either.
-    steps: u64,
-}
+pub struct Laplace(Scale);
 
 impl Laplace {
     /// No noise.
-    pub const NONE: Laplace = Laplace { grid: Grid::INTEGERS, steps: 0 };
+    pub const NONE: Laplace = Laplace(Scale::NONE);
 
     /// Noise of at least this scale (by less than one part in a million more); 0: none.
     pub fn of_scale(key: &str, scale: f64) -> Result<Laplace, ParamError> {
-        if scale == 0.0 {
-            return Ok(Laplace::NONE);
-        }
-        if !(1e-200..1e200).contains(&scale) {
-            return Err(ParamError::new(key, format!("noise of scale {scale} cannot be drawn")));
-        }
-        let grid = Grid::for_scale(scale);
-        Ok(Laplace { grid, steps: grid.steps_at_least(scale) })
+        Scale::at_least(key, "scale", scale).map(Laplace)
     }
 
     /// The noise that makes a release of `values` numbers `epsilon`-private, where one unit moves their sum
@@ -51,25 +40,22 @@ impl Laplace {
 
     /// There is no noise.
     pub fn is_none(&self) -> bool {
-        self.steps == 0
+        self.0.is_none()
     }
 
     /// The scale b: noise x has a density proportional to exp(-|x| / b).
     pub fn scale(&self) -> f64 {
-        self.steps as f64 * self.grid.step()
+        self.0.value()
     }
 
     /// Distance between neighbouring outputs.
     pub fn step(&self) -> f64 {
-        if self.is_none() { 0.0 } else { self.grid.step() }
+        self.0.step()
     }
 
     /// `exact` with noise.
     pub fn noised(&self, exact: f64, rng: &mut Stream) -> f64 {
-        if self.is_none() {
-            return exact;
-        }
-        self.grid.shifted(exact, discrete_laplace(rng, self.steps))
+        self.0.noised(exact, |steps| discrete_laplace(rng, steps))
     }
 
     /// The loss of releasing `values` numbers, rounding included.

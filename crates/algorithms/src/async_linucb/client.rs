@@ -1,13 +1,13 @@
 //! The client of async-linucb.
 
-use cahoots_core::policy::{LinearModel, LinearPolicy};
+use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{
-    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Seat, Stream, Unprotected, UserId,
+    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Seat, Stream, UserId,
 };
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
-use crate::linear::{Chosen, LinearMsg, Signal};
+use crate::linear::{Chosen, LinearMsg, Signal, choose, upload};
 
 /// Learns locally, uploads when it has learned enough.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -67,11 +67,7 @@ impl Learner for Client {
 
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Chosen) {
         self.renew();
-        let known = &self.known;
-        let model =
-            LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
-        let arm = self.policy.choose(model, arms.features(), rng);
-        (arm, Chosen { context: arms.context(arm) })
+        choose(&self.known, &self.policy, arms, rng)
     }
 
     fn commit(&mut self, _pending: &Chosen, _cx: &mut Cx<'_, LinearMsg>) {
@@ -82,9 +78,7 @@ impl Learner for Client {
         self.known.observe(&pending.context, reward);
         // Eq. (3): upload event
         if self.known.pending_gain() > self.upload_gain {
-            let (number, exact) = self.known.take_upload();
-            let stats = cx.release(&mut Unprotected, exact);
-            cx.send(self.server, LinearMsg::Upload { number, stats });
+            upload(&mut self.known, self.server, cx);
         }
     }
 }

@@ -2,15 +2,14 @@
 
 use cahoots_core::policy::{Confidence, pick};
 use cahoots_core::{
-    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Scores, Seat, Stream,
-    Unprotected, UserId,
+    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Scores, Seat, Stream, UserId,
 };
 use serde::{Deserialize, Serialize};
 
 use super::alternate::{Alternation, Side};
 use super::params::Valid;
 use super::warm_up::WarmUp;
-use crate::linear::{Chosen, LinearMsg, Signal};
+use crate::linear::{Chosen, LinearMsg, Signal, upload};
 
 /// Learns a global part with the others and a local part on its own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -109,9 +108,7 @@ impl Client {
         }
         let gain = self.known.pending_gain();
         if gain > self.upload_gain || self.inclusive && gain == self.upload_gain {
-            let (number, exact) = self.known.take_upload();
-            let stats = cx.release(&mut Unprotected, exact);
-            cx.send(self.server, LinearMsg::Upload { number, stats });
+            upload(&mut self.known, self.server, cx);
         }
     }
 }

@@ -3,7 +3,7 @@
 use cahoots_core::graph::Graph;
 use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{
-    ArmIndex, ArmSet, Cx, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Silence, Stream, UserId,
+    ArmIndex, ArmSet, Cx, Learner, LinearStats, Seat, Silence, Stream, UserId, hears_nothing,
 };
 use serde::{Deserialize, Serialize};
 
@@ -100,18 +100,7 @@ impl Club {
     }
 }
 
-impl Machine for Club {
-    type Msg = Silence;
-
-    fn on_message(
-        &mut self,
-        _: NodeId,
-        message: Silence,
-        _: &mut Cx<'_, Silence>,
-    ) -> Result<(), Misbehaviour> {
-        match message {}
-    }
-}
+hears_nothing!(Club);
 
 impl Learner for Club {
     type Pending = ChosenFor;

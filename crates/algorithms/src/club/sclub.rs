@@ -2,7 +2,7 @@
 
 use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{
-    ArmIndex, ArmSet, Cx, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Silence, Stream, UserId,
+    ArmIndex, ArmSet, Cx, Learner, LinearStats, Seat, Silence, Stream, UserId, hears_nothing,
 };
 use serde::{Deserialize, Serialize};
 
@@ -161,18 +161,7 @@ impl Sclub {
     }
 }
 
-impl Machine for Sclub {
-    type Msg = Silence;
-
-    fn on_message(
-        &mut self,
-        _: NodeId,
-        message: Silence,
-        _: &mut Cx<'_, Silence>,
-    ) -> Result<(), Misbehaviour> {
-        match message {}
-    }
-}
+hears_nothing!(Sclub);
 
 impl Learner for Sclub {
     type Pending = ChosenFor;

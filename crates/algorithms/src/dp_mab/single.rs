@@ -1,6 +1,6 @@
 //! single-mab: every client alone, by the same rules with M = 1. Nothing leaves it, so nothing needs noise.
 
-use cahoots_core::{ArmIndex, Cx, Machine, Misbehaviour, NodeId, Silence};
+use cahoots_core::{ArmIndex, Cx, Silence, hears_nothing};
 use serde::{Deserialize, Serialize};
 
 use super::explorer::{Explorer, explores};
@@ -33,17 +33,6 @@ impl Client {
     }
 }
 
-impl Machine for Client {
-    type Msg = Silence;
-
-    fn on_message(
-        &mut self,
-        _: NodeId,
-        message: Silence,
-        _: &mut Cx<'_, Silence>,
-    ) -> Result<(), Misbehaviour> {
-        match message {}
-    }
-}
+hears_nothing!(Client);
 
 explores!(Client, Silence);

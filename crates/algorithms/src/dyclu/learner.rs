@@ -7,8 +7,7 @@ use cahoots_core::graph::Graph;
 use cahoots_core::homogeneity::{HomogeneityTest, Sample, chi_square};
 use cahoots_core::policy::{LinearModel, LinearPolicy};
 use cahoots_core::{
-    ArmIndex, ArmSet, Cx, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Silence, Stream,
-    UserId, View,
+    ArmIndex, ArmSet, Cx, Factor, Learner, LinearStats, Silence, Stream, UserId, View, hears_nothing,
 };
 use serde::{Deserialize, Serialize};
 
@@ -139,18 +138,7 @@ impl Dynamic {
     }
 }
 
-impl Machine for Dynamic {
-    type Msg = Silence;
-
-    fn on_message(
-        &mut self,
-        _: NodeId,
-        message: Silence,
-        _: &mut Cx<'_, Silence>,
-    ) -> Result<(), Misbehaviour> {
-        match message {}
-    }
-}
+hears_nothing!(Dynamic);
 
 impl Learner for Dynamic {
     type Pending = ChosenFor;

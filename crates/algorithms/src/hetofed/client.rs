@@ -1,15 +1,15 @@
 //! The client of the hetofed family.
 
-use cahoots_core::policy::{LinearModel, LinearPolicy, uniform};
+use cahoots_core::policy::{LinearPolicy, uniform};
 use cahoots_core::{
-    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Seat, Stream, Unprotected, UserId,
+    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Seat, Stream, UserId,
 };
 use serde::{Deserialize, Serialize};
 
 use super::exploration::Explorer;
 use super::params::Valid;
 use super::threshold::Threshold;
-use crate::linear::{Chosen, LinearMsg, Signal};
+use crate::linear::{Chosen, LinearMsg, Signal, choose, upload};
 
 /// Explores, then learns with its clusters: asks for them when it has learned enough.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -67,9 +67,7 @@ impl Client {
     }
 
     fn upload(&mut self, cx: &mut Cx<'_, LinearMsg>) {
-        let (number, exact) = self.known.take_upload();
-        let stats = cx.release(&mut Unprotected, exact);
-        cx.send(self.server, LinearMsg::Upload { number, stats });
+        upload(&mut self.known, self.server, cx);
     }
 
     /// Lines 11 to 15 of Algorithm 2, line 11 of Algorithm 5.
@@ -140,15 +138,11 @@ impl Learner for Client {
 
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Chosen) {
         self.renew();
-        let arm = if self.explorer.is_random() {
-            uniform(arms.len(), rng)
-        } else {
-            let known = &self.known;
-            let model =
-                LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
-            self.policy.choose(model, arms.features(), rng)
-        };
-        (arm, Chosen { context: arms.context(arm) })
+        if self.explorer.is_random() {
+            let arm = uniform(arms.len(), rng);
+            return (arm, Chosen { context: arms.context(arm) });
+        }
+        choose(&self.known, &self.policy, arms, rng)
     }
 
     fn commit(&mut self, _pending: &Chosen, _cx: &mut Cx<'_, LinearMsg>) {

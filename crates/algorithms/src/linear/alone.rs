@@ -1,12 +1,10 @@
 //! A linear learner that never communicates.
 
-use cahoots_core::policy::{LinearModel, LinearPolicy};
-use cahoots_core::{
-    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Silence, Stream, UserId,
-};
+use cahoots_core::policy::LinearPolicy;
+use cahoots_core::{ArmIndex, ArmSet, Buffered, Cx, Learner, Silence, Stream, UserId, hears_nothing};
 use serde::{Deserialize, Serialize};
 
-use super::{Chosen, LinearValid};
+use super::{Chosen, LinearValid, choose};
 
 /// One ridge model, updated after every reward.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,28 +20,13 @@ impl AloneClient {
     }
 }
 
-impl Machine for AloneClient {
-    type Msg = Silence;
-
-    fn on_message(
-        &mut self,
-        _: NodeId,
-        message: Silence,
-        _: &mut Cx<'_, Silence>,
-    ) -> Result<(), Misbehaviour> {
-        match message {}
-    }
-}
+hears_nothing!(AloneClient);
 
 impl Learner for AloneClient {
     type Pending = Chosen;
 
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Chosen) {
-        let known = &self.known;
-        let model =
-            LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
-        let arm = self.policy.choose(model, arms.features(), rng);
-        (arm, Chosen { context: arms.context(arm) })
+        choose(&self.known, &self.policy, arms, rng)
     }
 
     fn observe(&mut self, pending: Chosen, reward: f64, _cx: &mut Cx<'_, Silence>) {

@@ -2,6 +2,7 @@
 //! and a learner that keeps to itself.
 
 mod alone;
+mod client;
 mod message;
 mod order;
 mod params;
@@ -9,6 +10,7 @@ mod ratio;
 mod users;
 
 pub use alone::AloneClient;
+pub(crate) use client::{choose, upload};
 pub use message::{LinearMsg, Signal};
 pub(crate) use order::Order;
 pub use params::{Fidelity, LinearParams, LinearValid};

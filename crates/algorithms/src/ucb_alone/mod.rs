@@ -2,8 +2,8 @@
 
 use cahoots_core::policy::Ucb1;
 use cahoots_core::{
-    Algorithm, ArmIndex, ArmSet, ArmStats, Cx, Learner, Machine, Misbehaviour, NodeId, ParamError, Seat,
-    Setting, Silence, Silent, Stream, UserId,
+    Algorithm, ArmIndex, ArmSet, ArmStats, Cx, Learner, ParamError, Seat, Setting, Silence, Silent, Stream,
+    UserId, hears_nothing,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,18 +38,7 @@ pub struct Client {
     policy: Ucb1,
 }
 
-impl Machine for Client {
-    type Msg = Silence;
-
-    fn on_message(
-        &mut self,
-        _: NodeId,
-        message: Silence,
-        _: &mut Cx<'_, Silence>,
-    ) -> Result<(), Misbehaviour> {
-        match message {}
-    }
-}
+hears_nothing!(Client);
 
 impl Learner for Client {
     type Pending = ArmIndex;

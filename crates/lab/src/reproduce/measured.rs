@@ -3,7 +3,7 @@
 use crate::error::LabError;
 use crate::experiment::Experiment;
 use crate::figure::{Point, Series};
-use crate::results::Estimate;
+use crate::results::{Estimate, with_band};
 use crate::run::{Curve, Record};
 
 /// What the experiments of an item gave.
@@ -126,13 +126,5 @@ impl Runs {
             Some(half) => point.with_x_range(x.mean - half, x.mean + half),
             None => point,
         }
-    }
-}
-
-/// A point with the interval of its height.
-pub fn with_band(point: Point, estimate: &Estimate) -> Point {
-    match estimate.ci95 {
-        Some(half) => point.with_y_range(estimate.mean - half, estimate.mean + half),
-        None => point,
     }
 }

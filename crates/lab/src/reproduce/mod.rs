@@ -13,6 +13,7 @@ mod paper_001;
 mod paper_002;
 mod paper_003;
 mod paper_004;
+mod quantity;
 mod report;
 mod state;
 

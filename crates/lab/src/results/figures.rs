@@ -33,7 +33,7 @@ impl Drawn {
         let mut over_time = vec![Point::new(0.0, 0.0)];
         over_time.extend((0..points).map(|point| {
             let regret = Estimate::new(curves.iter().map(|curve| curve.regret[point]));
-            with_y(Point::new(curves[0].tick[point] as f64, regret.mean), &regret)
+            with_band(Point::new(curves[0].tick[point] as f64, regret.mean), &regret)
         }));
         let last = |value: fn(&Curve) -> f64| Estimate::new(curves.iter().map(|curve| value(curve)));
         Drawn {
@@ -178,7 +178,7 @@ fn trade_off(entries: Vec<&Drawn>) -> Series {
     let points = entries
         .iter()
         .map(|entry| {
-            let point = with_y(Point::new(entry.transfers.mean, entry.regret.mean), &entry.regret);
+            let point = with_band(Point::new(entry.transfers.mean, entry.regret.mean), &entry.regret);
             let point = match entry.transfers.ci95 {
                 Some(half) => point.with_x_range(entry.transfers.mean - half, entry.transfers.mean + half),
                 None => point,
@@ -194,7 +194,8 @@ fn trade_off(entries: Vec<&Drawn>) -> Series {
     }
 }
 
-fn with_y(point: Point, estimate: &Estimate) -> Point {
+/// A point with the interval of its height.
+pub fn with_band(point: Point, estimate: &Estimate) -> Point {
     match estimate.ci95 {
         Some(half) => point.with_y_range(estimate.mean - half, estimate.mean + half),
         None => point,

@@ -11,7 +11,7 @@ mod topologies;
 
 pub use bounds::LowerBounds;
 pub use curves::{SeedCurve, read as read_curves};
-pub use figures::redraw;
+pub use figures::{redraw, with_band};
 pub use statistics::{Estimate, t_quantile};
 pub use summary::Summary;
 pub use table::{grouped, plus_minus, promises, readable, table};

@@ -3,10 +3,13 @@
 //!
 //! ```no_run
 //! # fn main() -> Result<(), cahoots_node::NodeError> {
-//! # let config: cahoots_node::client::ClientConfig = unimplemented!();
-//! use cahoots_node::client::{Arms, Client};
+//! use std::path::Path;
 //!
-//! let client = Client::open(config)?;
+//! use cahoots_node::client::{Arms, Client};
+//! use cahoots_node::config::ClientFile;
+//!
+//! let path = Path::new("examples/live/client.toml");
+//! let client = Client::open(ClientFile::read(path)?.config(path)?)?;
 //! let arms = vec![vec![1.0, 0.0], vec![0.0, 1.0]];
 //! let decision = client.decide(None, Arms::Features(&arms))?;
 //! client.reward(decision.id, 1.0)?;

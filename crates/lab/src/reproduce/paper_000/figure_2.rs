@@ -1,7 +1,8 @@
 //! Figure 2: the balanced synthetic dataset.
 
-use super::{bend, over_time, regret, transfers};
+use super::{bend, over_time};
 use crate::error::LabError;
+use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Verdict};
 use crate::results::plus_minus;
 

@@ -1,7 +1,8 @@
 //! Figure 4: the imbalanced synthetic dataset, and what each enhancement is good for.
 
-use super::{bend, over_time, regret, transfers};
+use super::{bend, over_time};
 use crate::error::LabError;
+use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{Cost, Findings, Item, Measured, Part};
 use crate::results::{plus_minus, readable};
 use crate::run::Record;

@@ -7,19 +7,10 @@ mod table_1;
 use super::{Item, MeasuredPart, Runs};
 use crate::figure::{Axis, Figure, Panels};
 use crate::results::Estimate;
-use crate::run::{Curve, Record};
+use crate::run::Curve;
 
 /// The paper's tables and figures. Figure 3 (LastFM) is not among them yet.
 pub const ITEMS: &[Item] = &[table_1::ITEM, figure_2::ITEM, figure_4::ITEM];
-
-fn regret(record: &Record) -> f64 {
-    record.regret
-}
-
-/// The paper's communication cost: one per upload of a client, one per download.
-fn transfers(record: &Record) -> f64 {
-    record.transfers() as f64
-}
 
 /// Regret beside communication over time, as in Figures 2 and 4.
 fn over_time(part: &MeasuredPart, title: &str) -> Panels {

@@ -1,9 +1,9 @@
 //! Table 1: accumulated regret as clusters multiply and move together.
 
-use super::{regret, transfers};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panels};
 use crate::reproduce::findings::AUTHORS_CODE;
+use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Said};
 use crate::run::Curve;
 
@@ -167,7 +167,7 @@ fn notes(findings: &mut Findings) {
     );
     findings.note(
         "With M = 4, DisLinUCB's regret is linear and is decided by how a world's four parameters and its cluster \
-         sizes happen to fall; the printed 20,000 to 24,000 are above every seed here, and why is not known.",
+         sizes happen to fall.",
     );
     findings.note(
         "M = 30 assigns 30 clients to 30 clusters at random, so that some clients share a parameter. DyClu, which \

@@ -1,9 +1,9 @@
 //! Communication over time.
 
-use super::transfers;
 use crate::error::LabError;
 use crate::figure::{Axis, Figure};
 use crate::reproduce::findings::AUTHORS_CODE;
+use crate::reproduce::quantity::transfers;
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Said, Verdict};
 use crate::results::readable;
 

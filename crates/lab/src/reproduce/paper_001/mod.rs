@@ -7,7 +7,6 @@ mod privacy;
 mod running_time;
 
 use super::Item;
-use crate::run::Record;
 
 /// The paper's figures, and the studies that its appendix announces.
 pub const ITEMS: &[Item] = &[
@@ -18,11 +17,3 @@ pub const ITEMS: &[Item] = &[
     running_time::ITEM,
     privacy::ITEM,
 ];
-
-fn regret(record: &Record) -> f64 {
-    record.regret
-}
-
-fn transfers(record: &Record) -> f64 {
-    record.transfers() as f64
-}

@@ -12,15 +12,11 @@ pub const INDEPENDENT: &str = "independent simulator";
 pub const INSTANCES: u32 = 30;
 
 pub const LIKE: &str = "Parts called \"like\" force the smallest gap of the uniform means to 1/16: of 100 raw \
-    uniform means the two best are 0.0074 apart in the median, too close to be told apart in these horizons, \
+    uniform means the two best are 0.0069 apart in the median (1 - 2^(-1/100)), too close to be told apart in these horizons, \
     while the paper describes runs that end after about four rounds.";
 
 pub const PUBLISHED: &str = "Noise as published, which is N epsilon and not epsilon for one client's rewards \
     against the server (N clients taking part): epsilon = 1 with 50 clients is 50.";
-
-pub fn regret(record: &Record) -> f64 {
-    record.regret
-}
 
 pub fn cost(record: &Record) -> f64 {
     record.cost

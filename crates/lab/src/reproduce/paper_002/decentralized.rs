@@ -2,9 +2,10 @@
 
 use cahoots_core::Topology;
 
-use super::common::{LIKE, PUBLISHED, alike, cost, exact, given, over_time, regret, rounds, waiting};
+use super::common::{LIKE, PUBLISHED, alike, cost, exact, given, over_time, rounds, waiting};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Graphs, Panels, Series};
+use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
 use crate::results::{Estimate, readable, topology_of, topology_picture};
 use crate::run::Record;

@@ -10,11 +10,6 @@ pub const PAPER: &str = "PF-UCB";
 /// The label of entries that follow its authors' code.
 pub const AUTHORS: &str = "PF-UCB, as in the authors' code";
 
-/// With the loss for communication, as in Eq. (6).
-pub fn regret(record: &Record) -> f64 {
-    record.regret
-}
-
 /// The paper's communication times: 2 M per phase, as C = 1.
 pub fn communications(record: &Record) -> f64 {
     record.cost

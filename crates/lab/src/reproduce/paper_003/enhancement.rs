@@ -1,8 +1,9 @@
 //! Figure 4: PF-UCB and its enhancement at alpha = 0.5.
 
-use super::common::{converges, regret, seeds_note};
+use super::common::{converges, seeds_note};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panels};
+use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part};
 
 /// Figure 4.
@@ -48,9 +49,7 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
     }
     findings.note(
         "The paper says \"a 4-client 9-arm game\" and neither which nor for how long. 400 runs of the authors' code \
-         on the game in their repository gave 14,220 and 14,379, standard errors 134 and 133: too few to tell, \
-         and for a shorter horizon. Ours gave 14,148 and 14,260 at T = 5 * 10^5 with as many seeds, 14,703 and \
-         14,786 at T = 10^6.",
+         on the game in their repository gave 14,220 and 14,379, standard errors 134 and 133: too few to tell.",
     );
     findings.note(
         "The paper gives the enhanced lengths up to a constant; here it is the one that solves the program of \

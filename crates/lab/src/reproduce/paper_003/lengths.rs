@@ -3,8 +3,8 @@
 use super::common::{AUTHORS, PAPER, communications, seeds_note};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panels, Point, Series};
-use crate::reproduce::measured::with_band;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs};
+use crate::results::with_band;
 
 /// Figure 6.
 pub const ITEM: Item = Item {

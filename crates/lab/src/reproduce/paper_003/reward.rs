@@ -3,9 +3,8 @@
 use super::common::{PAPER, alpha, seeds_note};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panels, Point, Series};
-use crate::reproduce::measured::with_band;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
-use crate::results::{Estimate, readable};
+use crate::results::{Estimate, readable, with_band};
 use crate::run::Record;
 
 /// Figure 3.

@@ -3,9 +3,8 @@
 use super::common::{AUTHORS, PAPER, alpha, communications, seeds_note};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Point, Series};
-use crate::reproduce::measured::with_band;
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Runs};
-use crate::results::{Estimate, plus_minus};
+use crate::results::{Estimate, plus_minus, with_band};
 
 /// Table 2.
 pub const ITEM: Item = Item {

@@ -4,6 +4,7 @@ use super::trade_off::{as_percent, at_equal_communication};
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panels, Series};
 use crate::reproduce::findings::AUTHORS_CODE;
+use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Said, Verdict};
 use crate::results::{Estimate, readable};
 use crate::run::Record;
@@ -49,14 +50,6 @@ pub const AUTHORS: Item = Item {
 
 const ASYNC: &str = "Async-LinUCB";
 const SYNC: &str = "Sync-LinUCB";
-
-fn regret(record: &Record) -> f64 {
-    record.regret
-}
-
-fn transfers(record: &Record) -> f64 {
-    record.transfers() as f64
-}
 
 fn judge_uniform(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
     let part = measured.part("uniform")?;

@@ -3,9 +3,9 @@
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panels, Point, Series};
 use crate::reproduce::findings::AUTHORS_CODE;
-use crate::reproduce::measured::with_band;
+use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Runs, Said, Verdict};
-use crate::results::readable;
+use crate::results::{readable, with_band};
 use crate::run::Record;
 
 /// Figure 3.
@@ -33,14 +33,6 @@ const READINGS: [(&str, &str); 2] = [("paper", "as the paper says"), ("authors",
 
 /// Global and local features together.
 const FEATURES: f64 = 25.0;
-
-fn regret(record: &Record) -> f64 {
-    record.regret
-}
-
-fn transfers(record: &Record) -> f64 {
-    record.transfers() as f64
-}
 
 /// Negative, to ask whether it grows.
 fn unsent(record: &Record) -> f64 {

@@ -2,9 +2,9 @@
 
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Panels, Point, Series};
-use crate::reproduce::measured::with_band;
+use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Runs, Verdict};
-use crate::results::{Estimate, plus_minus, readable};
+use crate::results::{Estimate, plus_minus, readable, with_band};
 use crate::run::Record;
 
 /// Table 1.
@@ -51,14 +51,6 @@ const ROWS: [Row; 6] = [
     Row { label: "Sync D = T/(N^2 d log T)", regret: 0.0, uniform: Some(1.5), uneven: Some(2.0) },
     Row { label: "Sync D = T/(N^3/2 d log T)", regret: 0.25, uniform: Some(1.25), uneven: Some(1.75) },
 ];
-
-fn regret(record: &Record) -> f64 {
-    record.regret
-}
-
-fn transfers(record: &Record) -> f64 {
-    record.transfers() as f64
-}
 
 fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
     let stages: Vec<String> = measured.part("n16")?.stages().into_iter().map(String::from).collect();
