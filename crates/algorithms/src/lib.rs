@@ -18,3 +18,15 @@ pub mod pf_ucb;
 pub mod registry;
 pub mod sync_linucb;
 pub mod ucb_alone;
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! What tests of several algorithms need.
+
+    use cahoots_core::{Cx, NodeId, Private, Silence, Unprotected};
+
+    /// A statistic as it leaves a client that protects nothing.
+    pub fn released<S>(exact: S) -> Private<S> {
+        Cx::<Silence>::rehearse(NodeId(0), 0, |cx| cx.release(&mut Unprotected, exact)).0
+    }
+}

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::NodeId;
+
 /// A parameter that cannot be used. The user's to mend.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{key}: {problem}")]
@@ -73,6 +75,9 @@ pub enum Misbehaviour {
         /// What came.
         got: u64,
     },
+    /// A message from a node that this machine does not hear.
+    #[error("a message from {0}, whom this machine does not hear")]
+    Stranger(NodeId),
     /// A message that this machine never takes.
     #[error("unexpected message: {0}")]
     Unexpected(String),

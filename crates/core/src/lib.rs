@@ -5,45 +5,43 @@
 //! randomness: a [`Machine`] takes an input and writes its effects into a
 //! [`Cx`]. Drivers (the simulator, the deployment) do the rest.
 
-pub mod arms;
 pub mod buffered;
-pub mod context;
-pub mod decision;
+pub mod contract;
+pub mod drive;
 pub mod error;
 pub mod gather;
 pub mod graph;
 pub mod homogeneity;
-pub mod host;
 pub mod ids;
 pub mod linalg;
-pub mod link;
-pub mod machine;
-pub mod message;
 pub mod plan;
 pub mod policy;
-pub mod private;
 pub mod rng;
-pub mod setting;
-pub mod snapshot;
 pub mod stats;
 pub mod topology;
 pub mod view;
 pub mod wire;
 
-pub use arms::{ArmBuffer, ArmSet, Context};
 pub use buffered::Buffered;
 pub use cahoots_kernel::{Factor, Scores, Tiles};
-pub use context::{Cx, Effects};
-pub use decision::{DecisionId, Outstanding};
+pub use contract::arms::{self, ArmBuffer, ArmName, ArmSet, Context};
+pub use contract::choice::{Choice, Picked};
+pub use contract::context::{Cx, Effects};
+pub use contract::fact::Fact;
+pub use contract::machine::{Algorithm, Learner, Machine, Membership, Silent, Traffic};
+pub use contract::message::{self, Kind, Message, Silence};
+pub use contract::private::{
+    Arrived, Claim, Composition, Mechanism, Noise, Private, ReleaseFact, Unprotected,
+};
+pub use contract::setting::{Seat, Seating, Seats, Setting};
+pub use drive::decision::{self, DecisionId, Outstanding};
+pub use drive::link;
+pub use drive::snapshot;
 pub use error::{Misbehaviour, ParamError};
 pub use gather::Gather;
 pub use ids::{ArmIndex, NodeId, Tick, UserId};
 pub use linalg::Symmetric;
-pub use machine::{Algorithm, Learner, Machine, Membership, Silent, Traffic};
-pub use message::{Kind, Message, Silence};
-pub use private::{Claim, Composition, Mechanism, Noise, Private, ReleaseFact, Unprotected};
 pub use rng::{Keys, Positions, Stream};
-pub use setting::{Seat, Seating, Setting};
 pub use stats::{ArmStats, LinearStats};
 pub use topology::Topology;
 pub use view::View;

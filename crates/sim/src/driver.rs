@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cahoots_core::drive::{Encoded, Event, Host, Incoming, LearnerHost, Outbox, Outcome, Outgoing, Typed};
 use cahoots_core::{
-    Algorithm, ArmBuffer, Cx, Effects, Keys, Learner, Machine, Membership, Message, NodeId, Positions, Seat,
-    Seating, Tick, UserId, plan, snapshot,
+    Algorithm, ArmBuffer, DecisionId, Effects, Keys, Learner, Membership, NodeId, Seats, Tick, UserId, message,
+    plan,
 };
 use cahoots_privacy::Statement;
-use prost::Message as _;
 
 use crate::arrivals::Arrivals;
 use crate::ledger::Ledger;
@@ -41,40 +41,52 @@ pub struct Simulation<A: Algorithm> {
     horizon: Tick,
     now: Tick,
     keys: Keys,
-    seating: Seating,
+    seats: Seats,
     /// Whether clients may have to clip a reward, which the sum of a block does not allow.
     clipped: bool,
-    clients: Vec<Seated<A::Client>>,
-    server: Seated<A::Server>,
-    wire: Wire<A::Msg>,
+    clients: Vec<LearnerHost<A::Client>>,
+    server: Host<A::Server>,
+    joined: Vec<bool>,
+    books: Books<A::Msg>,
     wakes: BTreeSet<(Tick, NodeId)>,
-    late: BTreeMap<Tick, Vec<LateReward<<A::Client as Learner>::Pending>>>,
+    late: BTreeMap<Tick, Vec<LateReward>>,
     effects: Effects<A::Msg>,
     arms: ArmBuffer,
     arriving: Vec<UserId>,
+}
+
+/// Where everything ends up that leaves a machine.
+struct Books<M> {
+    wire: Wire<M>,
     ledger: Ledger,
+    watcher: Option<Watcher<M>>,
 }
 
-struct Seated<M> {
-    machine: M,
-    seat: Seat,
-    positions: Positions,
-    wake: Option<Tick>,
-    decisions: u64,
-    joined: bool,
-}
+/// Sees every message when it is sent: from, to, what.
+pub type Watcher<M> = Box<dyn FnMut(NodeId, NodeId, &M) + Send>;
 
-impl<M> Seated<M> {
-    fn new(machine: M, seat: Seat) -> Self {
-        Seated { machine, seat, positions: Positions::default(), wake: None, decisions: 0, joined: false }
-    }
-}
-
-struct LateReward<P> {
+struct LateReward {
     client: NodeId,
-    pending: P,
+    decision: DecisionId,
     /// `None`: given up.
     reward: Option<f64>,
+}
+
+/// The outbox of one machine in one step.
+struct Sending<'a, M> {
+    now: Tick,
+    from: NodeId,
+    books: &'a mut Books<M>,
+}
+
+impl<M: message::Message> Outbox<M> for Sending<'_, M> {
+    fn post(&mut self, Outgoing { to, sequence, message, .. }: Outgoing<M>) {
+        if let Some(watcher) = &mut self.books.watcher {
+            watcher(self.from, to, &message);
+        }
+        self.books.ledger.message(&message);
+        self.books.wire.send(self.now, self.from, to, sequence, message);
+    }
 }
 
 impl<A: Algorithm> Simulation<A> {
@@ -95,17 +107,20 @@ impl<A: Algorithm> Simulation<A> {
             world.reward_range().is_none_or(|(least, most)| least < low || most > high)
         });
         let setting = world.setting();
-        let seating = A::seats(&valid, setting);
-        let clients = (0..seating.clients(setting) as u32)
-            .map(|i| {
-                let seat = seating.seat(setting, NodeId(i));
-                Seated::new(A::client(&valid, &seat), seat)
+        let seats = Seats::of::<A>(&valid, setting);
+        let clients: Vec<_> = (0..seats.clients() as u32)
+            .map(|client| {
+                let seat = seats.seat(NodeId(client));
+                let learner = A::client(&valid, &seat);
+                // Simulated apps do not repeat their rewards.
+                LearnerHost::new(seat, learner, 0)
             })
             .collect();
-        let seat = seating.seat(setting, NodeId::SERVER);
+        let seat = seats.seat(NodeId::SERVER);
         let horizon = setting.horizon;
+        let server = A::server(&valid, &seat);
         Simulation {
-            server: Seated::new(A::server(&valid, &seat), seat),
+            server: Host::new(seat, server),
             valid,
             arrivals,
             rewards,
@@ -114,18 +129,23 @@ impl<A: Algorithm> Simulation<A> {
             horizon,
             now: 0,
             keys: Keys::from_seed(seed),
-            seating,
+            seats,
             clipped,
+            joined: vec![false; clients.len()],
             clients,
-            wire: Wire::new(network, seed),
+            books: Books { wire: Wire::new(network, seed), ledger: Ledger::new(horizon), watcher: None },
             wakes: BTreeSet::new(),
             late: BTreeMap::new(),
             effects: Effects::default(),
             arms: ArmBuffer::default(),
             arriving: Vec::new(),
-            ledger: Ledger::new(horizon),
             world,
         }
+    }
+
+    /// From now on, `watcher` sees every message.
+    pub fn watch(&mut self, watcher: Watcher<A::Msg>) {
+        self.books.watcher = Some(watcher);
     }
 
     /// Runs to the horizon. `progress` is called now and then with the tick; its
@@ -137,7 +157,7 @@ impl<A: Algorithm> Simulation<A> {
             }
             self.step();
         }
-        Some(&self.ledger)
+        Some(&self.books.ledger)
     }
 
     /// One tick, or one block of planned ticks.
@@ -151,7 +171,7 @@ impl<A: Algorithm> Simulation<A> {
             return;
         }
         self.now += 1;
-        self.wire.advance(self.now);
+        self.books.wire.advance(self.now);
         self.deliver();
         self.late_rewards();
         let mut arriving = std::mem::take(&mut self.arriving);
@@ -161,66 +181,89 @@ impl<A: Algorithm> Simulation<A> {
         }
         self.arriving = arriving;
         self.wake_due();
-        self.ledger.tick(self.now);
+        self.books.ledger.tick(self.now);
     }
 
     fn start(&mut self) {
-        self.input_server(|server, cx| server.on_start(cx));
-        for client in 0..self.clients.len() {
-            self.input_client(client, |learner, cx| learner.on_start(cx));
+        self.event::<Typed<_>>(NodeId::SERVER, Event::Start);
+        for client in 0..self.clients.len() as u32 {
+            self.event::<Typed<_>>(NodeId(client), Event::Start);
         }
         self.deliver();
     }
 
     /// A user arrives: decision, reward, and all that follows from it.
     fn arrive(&mut self, user: UserId) {
-        let node = self.seating.seat_of(self.world.setting(), user);
+        let node = self.seats.seat_of(user);
         let index = node.index();
-        if !self.clients[index].joined {
-            self.clients[index].joined = true;
-            self.input_server(|server, cx| server.on_membership(Membership::Joined(node), cx));
+        if !std::mem::replace(&mut self.joined[index], true) {
+            self.event::<Typed<_>>(NodeId::SERVER, Event::Membership(Membership::Joined(node)));
             self.deliver();
         }
         self.world.offer(self.now, user, &mut self.arms);
-        let seated = &mut self.clients[index];
-        seated.decisions += 1;
-        let arms = self.arms.arm_set(&seated.seat).expect("worlds offer arms that fit their setting");
-        let mut rng = self.keys.choice(node, seated.decisions);
-        let (arm, pending) = seated.machine.choose(user, arms, &mut rng);
-        let waits = seated.machine.waits();
+        let client = &mut self.clients[index];
+        let arms = self.arms.arm_set(client.host().seat()).expect("worlds offer arms that fit their setting");
+        let choice = client.choose(user, arms, &self.keys);
+        let waits = client.machine().waits();
         self.world.set_waiting(waits);
-        let pull = self.world.pull(self.now, user, &self.arms, arm);
-        self.ledger.pull(&pull);
+        let pull = self.world.pull(self.now, user, &self.arms, choice.arm());
+        self.books.ledger.pull(&pull);
         if waits {
-            self.ledger.waited(1, pull.best - pull.expected);
+            self.books.ledger.waited(1, pull.best - pull.expected);
         }
-        self.input_client(index, |learner, cx| learner.commit(&pending, cx));
+        let pending = choice.pending;
         match self.rewards.fate(self.seed, self.now, user) {
-            Fate::AtOnce => self.input_client(index, |learner, cx| learner.observe(pending, pull.reward, cx)),
-            Fate::Late(due) => self.late.entry(due).or_default().push(LateReward {
-                client: node,
-                pending,
-                reward: Some(pull.reward),
+            Fate::AtOnce if !self.options.restore => self.learner(index, |client, now, keys, effects, out| {
+                client.settle(now, pending, pull.reward, keys, effects, out);
             }),
-            Fate::Lost(due) => {
-                self.late.entry(due).or_default().push(LateReward { client: node, pending, reward: None });
+            Fate::AtOnce => {
+                let decision = self.decide(index, pending);
+                self.reward(index, decision, pull.reward);
             }
+            Fate::Late(due) => self.await_reward(due, index, pending, Some(pull.reward)),
+            Fate::Lost(due) => self.await_reward(due, index, pending, None),
         }
         self.deliver();
+    }
+
+    fn decide(&mut self, index: usize, pending: <A::Client as Learner>::Pending) -> DecisionId {
+        let decision = self.clients[index].next_id(0);
+        self.learner(index, |client, now, keys, effects, out| {
+            client.decide(now, decision, pending, keys, effects, out);
+        });
+        decision
+    }
+
+    fn reward(&mut self, index: usize, decision: DecisionId, reward: f64) {
+        self.learner(index, |client, now, keys, effects, out| {
+            client.reward(now, decision, reward, keys, effects, out).expect("the decision is open");
+        });
+    }
+
+    fn await_reward(
+        &mut self,
+        due: Tick,
+        index: usize,
+        pending: <A::Client as Learner>::Pending,
+        reward: Option<f64>,
+    ) {
+        let decision = self.decide(index, pending);
+        let late = LateReward { client: NodeId(index as u32), decision, reward };
+        self.late.entry(due).or_default().push(late);
     }
 
     fn late_rewards(&mut self) {
         while let Some(entry) = self.late.first_entry()
             && *entry.key() <= self.now
         {
-            for LateReward { client, pending, reward } in entry.remove() {
+            for LateReward { client, decision, reward } in entry.remove() {
                 match reward {
-                    Some(reward) => {
-                        self.input_client(client.index(), |learner, cx| learner.observe(pending, reward, cx));
-                    }
+                    Some(reward) => self.reward(client.index(), decision, reward),
                     None => {
-                        self.ledger.abandoned += 1;
-                        self.input_client(client.index(), |learner, cx| learner.abandon(pending, cx));
+                        self.books.ledger.abandoned += 1;
+                        self.learner(client.index(), |client, now, keys, effects, out| {
+                            client.abandon(now, decision, keys, effects, out).expect("the decision is open");
+                        });
                     }
                 }
                 self.deliver();
@@ -232,78 +275,92 @@ impl<A: Algorithm> Simulation<A> {
         while let Some(&(tick, node)) = self.wakes.first()
             && tick <= self.now
         {
-            self.wakes.pop_first();
-            if node == NodeId::SERVER {
-                self.server.wake = None;
-                self.input_server(|server, cx| server.on_wake(cx));
-            } else {
-                self.clients[node.index()].wake = None;
-                self.input_client(node.index(), |learner, cx| learner.on_wake(cx));
-            }
+            self.event::<Typed<_>>(node, Event::Wake);
             self.deliver();
         }
     }
 
     /// Delivers messages until nothing is due any more.
     fn deliver(&mut self) {
-        while let Some((delivery, seen)) = self.wire.take() {
-            if seen {
-                self.ledger.duplicates_dropped += 1;
-                continue;
-            }
-            let message =
-                if self.options.encode { through_bytes(&delivery.message) } else { delivery.message };
-            let from = delivery.from;
-            let mut taken = Ok(());
-            if delivery.to == NodeId::SERVER {
-                self.input_server(|server, cx| taken = server.on_message(from, message, cx));
+        while let Some(delivery) = self.books.wire.take() {
+            let (from, to, sequence) = (delivery.from, delivery.to, delivery.sequence);
+            let outcome = if self.options.encode {
+                let bytes = message::encode(&delivery.message);
+                self.event(to, Event::Message { from, sequence, skipped: 0, message: Encoded(&bytes) })
             } else {
-                self.input_client(delivery.to.index(), |client, cx| {
-                    taken = client.on_message(from, message, cx)
-                });
-            }
-            if taken.is_err() {
-                self.ledger.refused += 1;
-                debug_assert!(false, "{} refused a message from {from}: {taken:?}", delivery.to);
-            }
-        }
-    }
-
-    fn input_client(&mut self, index: usize, input: impl FnOnce(&mut A::Client, &mut Cx<'_, A::Msg>)) {
-        let seated = &mut self.clients[index];
-        step_machine(seated, self.now, &self.keys, &mut self.effects, self.options, input);
-        self.after(NodeId(index as u32));
-    }
-
-    fn input_server(&mut self, input: impl FnOnce(&mut A::Server, &mut Cx<'_, A::Msg>)) {
-        step_machine(&mut self.server, self.now, &self.keys, &mut self.effects, self.options, input);
-        self.after(NodeId::SERVER);
-    }
-
-    /// Carries out what a step asked for.
-    fn after(&mut self, node: NodeId) {
-        if let Some(tick) = self.effects.wake.take() {
-            let wake = match node {
-                NodeId::SERVER => &mut self.server.wake,
-                _ => &mut self.clients[node.index()].wake,
+                let message = Typed(delivery.message);
+                self.event(to, Event::Message { from, sequence, skipped: 0, message })
             };
-            if let Some(before) = wake.replace(tick) {
-                self.wakes.remove(&(before, node));
+            match outcome {
+                Outcome::Done => {}
+                Outcome::Seen => self.books.ledger.duplicates_dropped += 1,
+                Outcome::Refused(misbehaviour) => {
+                    self.books.ledger.refused += 1;
+                    debug_assert!(false, "{to} refused a message from {from}: {misbehaviour}");
+                }
             }
-            self.wakes.insert((tick, node));
         }
-        for (name, value) in self.effects.metrics.drain(..) {
-            self.ledger.metric(name, value);
+    }
+
+    /// Something happens to a machine.
+    fn event<T: Incoming<A::Msg>>(&mut self, node: NodeId, event: Event<T>) -> Outcome {
+        let mut outcome = Ok(Outcome::Done);
+        if node == NodeId::SERVER {
+            let before = self.server.wake();
+            let (now, keys, effects) = (self.now, &self.keys, &mut self.effects);
+            let mut out = Sending { now, from: node, books: &mut self.books };
+            outcome = self.server.apply(now, event, keys, effects, &mut out);
+            if self.options.restore {
+                let bytes = self.server.save();
+                self.server = Host::restore(self.server.seat().clone(), &bytes).expect("saved a moment ago");
+            }
+            let after = self.server.wake();
+            self.carry_out(node, before, after);
+        } else {
+            self.learner(node.index(), |client, now, keys, effects, out| {
+                outcome = client.apply(now, event, keys, effects, out);
+            });
         }
-        for (name, value) in self.effects.counts.drain(..) {
-            self.ledger.count(name, value);
+        outcome.unwrap_or_else(Outcome::Refused)
+    }
+
+    /// A step of one client.
+    fn learner(
+        &mut self,
+        index: usize,
+        step: impl FnOnce(
+            &mut LearnerHost<A::Client>,
+            Tick,
+            &Keys,
+            &mut Effects<A::Msg>,
+            &mut Sending<'_, A::Msg>,
+        ),
+    ) {
+        let node = NodeId(index as u32);
+        let client = &mut self.clients[index];
+        let before = client.host().wake();
+        let mut out = Sending { now: self.now, from: node, books: &mut self.books };
+        step(client, self.now, &self.keys, &mut self.effects, &mut out);
+        if self.options.restore {
+            let seat = client.host().seat().clone();
+            *client = LearnerHost::restore(seat, &client.save(), 0).expect("saved a moment ago");
         }
-        for fact in self.effects.releases.drain(..) {
-            self.ledger.release(node, &fact);
+        let after = client.host().wake();
+        self.carry_out(node, before, after);
+    }
+
+    /// Notes a changed wake, and what a step reported.
+    fn carry_out(&mut self, node: NodeId, before: Option<Tick>, after: Option<Tick>) {
+        if before != after {
+            if let Some(tick) = before {
+                self.wakes.remove(&(tick, node));
+            }
+            if let Some(tick) = after {
+                self.wakes.insert((tick, node));
+            }
         }
-        for (to, message) in self.effects.outbox.drain(..) {
-            self.ledger.message(&message);
-            self.wire.send(self.now, node, to, message);
+        for fact in self.effects.facts.drain(..) {
+            self.books.ledger.fact(node, fact);
         }
     }
 
@@ -315,17 +372,17 @@ impl<A: Algorithm> Simulation<A> {
             || self.rewards != Rewards::default()
             || self.now == 0
             || self.clipped
-            || self.clients.iter().any(|client| !client.joined)
+            || self.joined.contains(&false)
         {
             return 1;
         }
-        let mut length = self.ledger.next_point(self.now) - self.now;
-        for tick in self.wakes.first().map(|(tick, _)| *tick).into_iter().chain(self.wire.next_due()) {
+        let mut length = self.books.ledger.next_point(self.now) - self.now;
+        for tick in self.wakes.first().map(|(tick, _)| *tick).into_iter().chain(self.books.wire.next_due()) {
             // The tick of a wake or a message is a single step.
             length = length.min(tick.saturating_sub(self.now + 1));
         }
         for client in &self.clients {
-            match client.machine.plan() {
+            match client.machine().plan() {
                 // A schedule's last pull is a single step.
                 Some(pulls) => length = length.min(plan::total(pulls).saturating_sub(1)),
                 None => return 1,
@@ -338,77 +395,69 @@ impl<A: Algorithm> Simulation<A> {
         self.now += length;
         for index in 0..self.clients.len() {
             let user = UserId(index as u32);
-            let machine = &self.clients[index].machine;
+            let machine = self.clients[index].machine();
             let waits = machine.waits();
             self.world.set_waiting(waits);
             let pulls = plan::split(machine.plan().unwrap_or_default(), length);
             let mut sums = Vec::with_capacity(pulls.len());
             for (arm, n) in pulls {
                 let block = self.world.pull_block(user, arm, n).expect("a plan needs a K-armed world");
-                self.ledger.block(n, &block);
+                self.books.ledger.block(n, &block);
                 if waits {
-                    self.ledger.waited(n, block.best - block.expected);
+                    self.books.ledger.waited(n, block.best - block.expected);
                 }
                 sums.push((arm, n, block.sum));
             }
-            self.clients[index].decisions += length;
-            self.input_client(index, |learner, cx| learner.observe_block(&sums, cx));
+            self.learner(index, |client, now, keys, effects, out| {
+                client.settle_block(now, &sums, keys, effects, out);
+            });
         }
         self.deliver();
-        self.ledger.tick(self.now);
+        self.books.ledger.tick(self.now);
     }
 
     /// The ledger so far.
     pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+        &self.books.ledger
     }
 
     /// Communication in the unit of the algorithm's paper.
     pub fn cost(&self) -> f64 {
-        A::cost(&self.valid, &self.ledger.traffic)
+        A::cost(&self.valid, &self.books.ledger.traffic)
     }
 
     /// What the algorithm's claim about its users' data has come to; `None` if it makes none.
     pub fn privacy(&self) -> Option<Statement> {
-        A::privacy(&self.valid).and_then(|claim| Statement::new(&claim, &self.ledger.accountant))
+        A::privacy(&self.valid).and_then(|claim| Statement::new(&claim, &self.books.ledger.accountant))
     }
 
     /// One client's machine.
     pub fn client(&self, node: NodeId) -> &A::Client {
-        &self.clients[node.index()].machine
+        self.clients[node.index()].machine()
     }
 
     /// The server's machine.
     pub fn server(&self) -> &A::Server {
-        &self.server.machine
+        self.server.machine()
     }
 
-    /// Snapshots of the server and of every client: the whole state, to compare.
+    /// One client's machine with its links.
+    pub fn client_host(&self, node: NodeId) -> &Host<A::Client> {
+        self.clients[node.index()].host()
+    }
+
+    /// The server's machine with its links.
+    pub fn server_host(&self) -> &Host<A::Server> {
+        &self.server
+    }
+
+    /// Number of clients.
+    pub fn clients(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// The states of the server and of every client, to compare.
     pub fn states(&self) -> Vec<Vec<u8>> {
-        std::iter::once(snapshot::save(&(&self.server.machine, self.server.positions, self.server.wake)))
-            .chain(self.clients.iter().map(|c| snapshot::save(&(&c.machine, c.positions, c.wake))))
-            .collect()
+        std::iter::once(self.server.save()).chain(self.clients.iter().map(LearnerHost::state)).collect()
     }
-}
-
-fn step_machine<M: Machine>(
-    seated: &mut Seated<M>,
-    now: Tick,
-    keys: &Keys,
-    effects: &mut Effects<M::Msg>,
-    options: Options,
-    input: impl FnOnce(&mut M, &mut Cx<'_, M::Msg>),
-) {
-    let mut cx = Cx::new(seated.seat.me, now, keys, &mut seated.positions, effects);
-    input(&mut seated.machine, &mut cx);
-    if options.restore {
-        seated.machine =
-            snapshot::restore(&snapshot::save(&seated.machine)).expect("what was saved can be restored");
-    }
-}
-
-fn through_bytes<M: Message>(message: &M) -> M {
-    let bytes = message.to_wire().encode_to_vec();
-    let payload = cahoots_core::wire::Payload::decode(&bytes[..]).expect("encoded a moment ago");
-    M::from_wire(payload).expect("encoded a moment ago")
 }

@@ -1,9 +1,10 @@
 //! What happened in a run, folded as it happens: regret, reward, communication.
 //! Nothing is stored per step; a curve keeps at most [`CURVE_POINTS`] points.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use cahoots_core::{Message, NodeId, ReleaseFact, Tick, Traffic};
+use cahoots_core::{Fact, Message, NodeId, ReleaseFact, Tick, Traffic};
 use cahoots_privacy::Accountant;
 use serde::Serialize;
 
@@ -11,9 +12,6 @@ use crate::world::{BlockPull, Pull, Sides, Worth};
 
 /// Points of a curve, at most.
 pub const CURVE_POINTS: u64 = 1000;
-
-/// The metric that is a loss: what an algorithm's paper puts into the regret for communication.
-pub const COMMUNICATION_LOSS: &str = "communication_loss";
 
 /// A run so far, at one tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -91,7 +89,7 @@ pub struct Ledger {
     /// Decisions whose reward never came.
     pub abandoned: u64,
     /// Last value of each reported metric.
-    pub metrics: BTreeMap<&'static str, f64>,
+    pub metrics: BTreeMap<Cow<'static, str>, f64>,
     /// Releases, by kind.
     pub releases: Vec<ReleaseCount>,
     /// What they cost.
@@ -147,8 +145,8 @@ impl Ledger {
     /// Pulls that were made while waiting for others, and each one's regret.
     pub fn waited(&mut self, pulls: u64, regret: f64) {
         self.waiting_regret += regret * pulls as f64;
-        self.metrics.insert("waiting_regret", self.waiting_regret);
-        self.count("waiting_pulls", pulls as f64);
+        self.metrics.insert("waiting_regret".into(), self.waiting_regret);
+        *self.metrics.entry("waiting_pulls".into()).or_default() += pulls as f64;
     }
 
     fn tally(&mut self, pulls: u64, mixed: Worth, sides: Option<Sides>) {
@@ -165,28 +163,27 @@ impl Ledger {
         self.traffic.count(message);
     }
 
-    /// A value that a machine reported. Rounds and losses add up; others keep their last value.
-    pub fn metric(&mut self, name: &'static str, value: f64) {
-        match name {
-            "rounds" => self.traffic.rounds += value as u64,
-            COMMUNICATION_LOSS => {
-                self.communication_loss += value;
-                self.regret += value;
-                self.metrics.insert(name, self.communication_loss);
-                return;
+    /// What a machine reported.
+    pub fn fact(&mut self, machine: NodeId, fact: Fact) {
+        match fact {
+            Fact::Release(fact) => self.release(machine, &fact),
+            Fact::Rounds(rounds) => self.traffic.rounds += rounds,
+            Fact::CommunicationLoss(loss) => {
+                self.communication_loss += loss;
+                self.regret += loss;
+                self.metrics.insert("communication_loss".into(), self.communication_loss);
             }
-            _ => {}
+            Fact::Clusters(clusters) => {
+                self.metrics.insert("clusters".into(), clusters as f64);
+            }
+            Fact::Level(name, value) => {
+                self.metrics.insert(name, value);
+            }
+            Fact::Count(name, value) => *self.metrics.entry(name).or_default() += value,
         }
-        self.metrics.insert(name, value);
     }
 
-    /// Something that a machine counted: adds up.
-    pub fn count(&mut self, name: &'static str, value: f64) {
-        *self.metrics.entry(name).or_default() += value;
-    }
-
-    /// A release by this machine.
-    pub fn release(&mut self, machine: NodeId, fact: &ReleaseFact) {
+    fn release(&mut self, machine: NodeId, fact: &ReleaseFact) {
         self.accountant.record(machine, fact);
         match self.releases.iter_mut().find(|known| known.fact == *fact) {
             Some(known) => known.times += 1,
@@ -202,8 +199,8 @@ impl Ledger {
             ("regret_global", "reward_global", global),
             ("regret_mixed", "reward_mixed", mixed),
         ] {
-            self.metrics.insert(regret, tally.regret);
-            self.metrics.insert(reward, tally.reward);
+            self.metrics.insert(regret.into(), tally.regret);
+            self.metrics.insert(reward.into(), tally.reward);
         }
     }
 
@@ -251,11 +248,11 @@ mod tests {
     fn a_loss_for_communication_is_inside_the_regret_and_apart() {
         let mut ledger = Ledger::new(10);
         ledger.pull(&Pull { reward: 0.0, expected: 0.0, best: 0.5, sides: None });
-        ledger.metric(COMMUNICATION_LOSS, 8.0);
-        ledger.metric(COMMUNICATION_LOSS, 8.0);
-        ledger.metric("rounds", 2.0);
+        for fact in [Fact::CommunicationLoss(8.0), Fact::CommunicationLoss(8.0), Fact::Rounds(2)] {
+            ledger.fact(NodeId::SERVER, fact);
+        }
         assert_eq!((ledger.regret, ledger.communication_loss, ledger.traffic.rounds), (16.5, 16.0, 2));
-        assert_eq!(ledger.metrics[COMMUNICATION_LOSS], 16.0);
+        assert_eq!(ledger.metrics["communication_loss"], 16.0);
         assert_eq!(ledger.objectives, None);
     }
 }

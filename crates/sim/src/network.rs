@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use cahoots_core::link::Arrival;
 use cahoots_core::{NodeId, ParamError, Tick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,7 +71,7 @@ pub struct Delivery<M> {
     pub from: NodeId,
     /// Receiver.
     pub to: NodeId,
-    /// Number on the link; 0 on a perfect network, which needs none.
+    /// Number on the link.
     pub sequence: u64,
     /// The message.
     pub message: M,
@@ -86,14 +85,8 @@ pub struct Wire<M> {
     now: VecDeque<Delivery<M>>,
     later: BTreeMap<(Tick, u64), Delivery<M>>,
     order: u64,
-    links: BTreeMap<(NodeId, NodeId), LinkState>,
-}
-
-#[derive(Default)]
-struct LinkState {
-    link: cahoots_core::link::Link,
-    sent: u64,
-    last_due: Tick,
+    /// When the last message of a link is due: the next one waits for it.
+    last_due: BTreeMap<(NodeId, NodeId), Tick>,
 }
 
 impl<M: Clone> Wire<M> {
@@ -106,19 +99,16 @@ impl<M: Clone> Wire<M> {
             now: VecDeque::new(),
             later: BTreeMap::new(),
             order: 0,
-            links: BTreeMap::new(),
+            last_due: BTreeMap::new(),
         }
     }
 
-    /// Sends a message at tick `now`.
-    pub fn send(&mut self, now: Tick, from: NodeId, to: NodeId, message: M) {
+    /// Sends a numbered message at tick `now`.
+    pub fn send(&mut self, now: Tick, from: NodeId, to: NodeId, sequence: u64, message: M) {
         if self.perfect {
-            self.now.push_back(Delivery { from, to, sequence: 0, message });
+            self.now.push_back(Delivery { from, to, sequence, message });
             return;
         }
-        let link = self.links.entry((from, to)).or_default();
-        link.sent += 1;
-        let sequence = link.sent;
         let key = u64::from(from.0) << 32 | u64::from(to.0);
         let mut draw = Draw::keyed(self.seed, Purpose::Network, key, sequence);
         let mut due = now + self.network.delay;
@@ -135,8 +125,9 @@ impl<M: Clone> Wire<M> {
             }
         }
         // A link keeps its order: what is behind a lost message waits for it.
-        due = due.max(link.last_due);
-        link.last_due = due;
+        let last_due = self.last_due.entry((from, to)).or_default();
+        due = due.max(*last_due);
+        *last_due = due;
         let twice = draw.uniform() < self.network.duplicate;
         let copy = twice.then(|| (due + draw.below(4), message.clone()));
         self.queue(now, due, Delivery { from, to, sequence, message });
@@ -163,16 +154,9 @@ impl<M: Clone> Wire<M> {
         }
     }
 
-    /// The next message to deliver now. The second value says whether the
-    /// receiver has seen it before.
-    pub fn take(&mut self) -> Option<(Delivery<M>, bool)> {
-        let delivery = self.now.pop_front()?;
-        if self.perfect {
-            return Some((delivery, false));
-        }
-        let state = self.links.entry((delivery.from, delivery.to)).or_default();
-        let seen = state.link.take(delivery.sequence).expect("a link keeps its order") == Arrival::Seen;
-        Some((delivery, seen))
+    /// The next message to deliver now.
+    pub fn take(&mut self) -> Option<Delivery<M>> {
+        self.now.pop_front()
     }
 
     /// The next tick at which something is due.

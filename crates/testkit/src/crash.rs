@@ -3,17 +3,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use cahoots_core::host::{Event, Host, Input, LearnerHost, Outcome, Outgoing, Timed};
+use cahoots_core::drive::{Blueprint, ClientNode, Event, Outcome, Saved, ServerNode, Waiting};
 use cahoots_core::link::Arrival;
-use cahoots_core::{
-    Algorithm, ArmBuffer, Keys, Learner, Membership, NodeId, Seat, Seating, UserId, snapshot,
-};
+use cahoots_core::{Algorithm, ArmBuffer, Keys, Membership, NodeId, Seats, UserId};
 use cahoots_sim::arrivals::Arrivals;
 use cahoots_sim::world::World;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-type Pending<A> = <<A as Algorithm>::Client as Learner>::Pending;
 
 /// When to kill a node: after it has logged and applied an input, before
 /// anything that follows from it has left.
@@ -22,37 +16,43 @@ pub type Kill<'a> = dyn FnMut(NodeId, u64) -> bool + 'a;
 /// What survives a kill.
 #[derive(Default)]
 struct Disk {
-    snapshot: Vec<u8>,
+    state: Vec<u8>,
+    queues: Vec<u8>,
     log: Vec<Vec<u8>>,
 }
 
 impl Disk {
-    fn append(&mut self, entry: &impl Serialize) {
-        self.log.push(postcard::to_stdvec(entry).expect("inputs can be written"));
-    }
-
-    fn entries<T: DeserializeOwned>(&self) -> Vec<T> {
-        self.log.iter().map(|bytes| postcard::from_bytes(bytes).expect("written above")).collect()
+    fn saved(&self) -> Option<Saved<'_>> {
+        Some(Saved { state: &self.state, queues: &self.queues })
     }
 }
 
-/// A federation of hosts in lockstep with the simulator's order of events.
+/// A message on its way.
+struct Posted {
+    from: NodeId,
+    to: NodeId,
+    message: Waiting,
+}
+
+/// A federation of nodes in lockstep with the simulator's order of events.
 pub struct Crashing<'a, A: Algorithm> {
+    blueprint: Blueprint<A>,
     keys: Keys,
-    seating: Seating,
-    seats: Vec<Seat>,
-    clients: Vec<LearnerHost<A::Client>>,
-    server: Host<A::Server>,
+    seats: Seats,
+    clients: Vec<Box<dyn ClientNode>>,
+    server: Box<dyn ServerNode>,
     disks: BTreeMap<NodeId, Disk>,
-    queue: VecDeque<(NodeId, Outgoing)>,
+    queue: VecDeque<Posted>,
     joined: Vec<bool>,
     now: u64,
     inputs: u64,
-    snapshot_every: u64,
+    snapshot_every: usize,
     kill: Box<Kill<'a>>,
     /// How often a node was killed.
     pub kills: u64,
 }
+
+const OWN: &str = "a node's own snapshot";
 
 impl<'a, A: Algorithm> Crashing<'a, A> {
     /// A new federation; nodes snapshot after every `snapshot_every` log entries.
@@ -60,25 +60,30 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
         valid: &A::Valid,
         world: &dyn World,
         seed: u64,
-        snapshot_every: u64,
+        snapshot_every: usize,
         kill: Box<Kill<'a>>,
     ) -> Self {
         let setting = world.setting();
-        let seating = A::seats(valid, setting);
-        let seats: Vec<Seat> =
-            (0..seating.clients(setting) as u32).map(|i| seating.seat(setting, NodeId(i))).collect();
-        let clients: Vec<_> =
-            seats.iter().map(|seat| LearnerHost::new(seat.me, A::client(valid, seat), 8)).collect();
-        let server = Host::new(NodeId::SERVER, A::server(valid, &seating.seat(setting, NodeId::SERVER)));
+        let blueprint: Blueprint<A> =
+            Blueprint { params: String::new(), valid: valid.clone(), setting: setting.clone().into() };
+        let seats = Seats::of::<A>(valid, setting);
+        let mut server = blueprint.server(None).expect(OWN);
         let mut disks = BTreeMap::new();
-        disks.insert(NodeId::SERVER, Disk { snapshot: snapshot::save(&server), log: vec![] });
-        for (seat, client) in seats.iter().zip(&clients) {
-            disks.insert(seat.me, Disk { snapshot: snapshot::save(client), log: vec![] });
+        disks.insert(NodeId::SERVER, Disk {
+            state: server.save(),
+            queues: server.queues().save(),
+            log: vec![],
+        });
+        let mut clients = Vec::new();
+        for node in (0..seats.clients() as u32).map(NodeId) {
+            let mut client = blueprint.client(node, None).expect(OWN);
+            disks.insert(node, Disk { state: client.save(), queues: client.queues().save(), log: vec![] });
+            clients.push(client);
         }
         Crashing {
+            blueprint,
             keys: Keys::from_seed(seed),
-            seating,
-            joined: vec![false; seats.len()],
+            joined: vec![false; clients.len()],
             seats,
             clients,
             server,
@@ -94,9 +99,9 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
 
     /// Runs the world's whole horizon.
     pub fn run(&mut self, world: &mut dyn World, arrivals: &mut Arrivals) {
-        self.server_event(Event::Start);
-        for index in 0..self.clients.len() {
-            self.client_input(index, Input::Event(Event::Start));
+        self.event(NodeId::SERVER, Event::Start);
+        for client in 0..self.clients.len() as u32 {
+            self.event(NodeId(client), Event::Start);
         }
         self.deliver();
         let mut arriving = Vec::new();
@@ -112,118 +117,121 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
     }
 
     fn arrive(&mut self, user: UserId, world: &mut dyn World, arms: &mut ArmBuffer) {
-        let node = self.seating.seat_of(world.setting(), user);
+        let node = self.seats.seat_of(user);
         let index = node.index();
         if !std::mem::replace(&mut self.joined[index], true) {
-            self.server_event(Event::Membership(Membership::Joined(node)));
+            self.event(NodeId::SERVER, Event::Membership(Membership::Joined(node)));
             self.deliver();
         }
         world.offer(self.now, user, arms);
-        let set = arms.arm_set(&self.seats[index]).expect("worlds offer arms that fit");
-        let (arm, id, input) = self.clients[index].choose(1, user, set, &self.keys);
-        world.set_waiting(self.clients[index].host().machine().waits());
-        let pull = world.pull(self.now, user, arms, arm);
-        self.client_input(index, input);
-        self.clients[index].check_reward(id, pull.reward).expect("the decision is open");
-        self.client_input(index, Input::Reward { id, value: pull.reward });
+        world.set_waiting(self.clients[index].waits());
+        let log = &mut self.disks.get_mut(&node).expect("every node has a disk").log;
+        let decided = self.clients[index].decide(self.now, 1, user, arms, &self.keys, log);
+        let decided = decided.expect("worlds offer arms that fit");
+        let pull = world.pull(self.now, user, arms, decided.picked.arm);
+        self.after(node);
+        let log = &mut self.disks.get_mut(&node).expect("every node has a disk").log;
+        self.clients[index]
+            .reward(self.now, decided.id, pull.reward, &self.keys, log)
+            .expect("the decision is open");
+        self.after(node);
         self.deliver();
     }
 
     fn wake(&mut self) {
         let now = self.now;
         for index in 0..self.clients.len() {
-            if self.clients[index].host().wake().is_some_and(|tick| tick <= now) {
-                self.client_input(index, Input::Event(Event::Wake));
+            if self.clients[index].wake().is_some_and(|tick| tick <= now) {
+                self.event(NodeId(index as u32), Event::Wake);
                 self.deliver();
             }
         }
         if self.server.wake().is_some_and(|tick| tick <= now) {
-            self.server_event(Event::Wake);
+            self.event(NodeId::SERVER, Event::Wake);
             self.deliver();
         }
     }
 
     fn deliver(&mut self) {
-        while let Some((from, Outgoing { to, sequence, payload })) = self.queue.pop_front() {
-            let link = match to {
-                NodeId::SERVER => self.server.link(from),
-                client => self.clients[client.index()].host_mut().link(from),
+        while let Some(Posted { from, to, message }) = self.queue.pop_front() {
+            let Waiting { sequence, skipped, .. } = message;
+            let arrival = match to {
+                NodeId::SERVER => self.server.check(from, sequence, skipped),
+                client => self.clients[client.index()].check(from, sequence, skipped),
             };
             // A copy is confirmed again but not worth an entry in the log.
-            if link.check(sequence).expect("no gaps here") == Arrival::Next {
-                let event = Event::Message { from, sequence, payload };
-                let outcome = match to {
-                    NodeId::SERVER => self.server_event(event),
-                    client => self.client_input(client.index(), Input::Event(event)),
-                };
+            if arrival.expect("no gaps and no strangers here") == Arrival::Next {
+                let event = Event::Message { from, sequence, skipped, message: message.payload };
+                let outcome = self.event(to, event);
                 assert_eq!(outcome, Outcome::Done, "{to} refused an honest message");
             }
             // What is on the receiver's disk need not be sent again.
             match from {
-                NodeId::SERVER => self.server.link(to).confirmed(sequence),
-                client => self.clients[client.index()].host_mut().link(to).confirmed(sequence),
+                NodeId::SERVER => self.server.queues().confirmed(to, sequence),
+                client => self.clients[client.index()].queues().confirmed(to, sequence),
             }
         }
     }
 
-    /// Log, step, (perhaps die and recover,) send.
-    fn server_event(&mut self, event: Event) -> Outcome {
-        let entry = Timed { now: self.now, input: event };
-        let disk = self.disks.get_mut(&NodeId::SERVER).expect("every node has a disk");
-        disk.append(&entry);
-        let mut out = Vec::new();
-        let outcome = self.server.apply(self.now, &entry.input, &self.keys, &mut out).expect("no gaps here");
-        self.inputs += 1;
-        if (self.kill)(NodeId::SERVER, self.inputs) {
-            self.kills += 1;
-            self.server = snapshot::restore(&disk.snapshot).expect("own snapshot");
-            for entry in disk.entries::<Timed<Event>>() {
-                let _ = self.server.apply(entry.now, &entry.input, &self.keys, &mut Vec::new());
-            }
-            out = self.server.unconfirmed();
-        }
-        if disk.log.len() as u64 >= self.snapshot_every {
-            *disk = Disk { snapshot: snapshot::save(&self.server), log: vec![] };
-        }
-        self.queue.extend(out.into_iter().map(|message| (NodeId::SERVER, message)));
+    fn event(&mut self, node: NodeId, event: Event<Vec<u8>>) -> Outcome {
+        let log = &mut self.disks.get_mut(&node).expect("every node has a disk").log;
+        let outcome = match node {
+            NodeId::SERVER => self.server.event(self.now, event, &self.keys, log),
+            client => self.clients[client.index()].event(self.now, event, &self.keys, log),
+        };
+        self.after(node);
         outcome
     }
 
-    fn client_input(&mut self, index: usize, input: Input<Pending<A>>) -> Outcome {
-        let node = NodeId(index as u32);
-        let entry = Timed { now: self.now, input };
-        let disk = self.disks.get_mut(&node).expect("every node has a disk");
-        disk.append(&entry);
-        let mut out = Vec::new();
-        let client = &mut self.clients[index];
-        let applied = client.apply(self.now, &entry.input, &self.keys, &mut out).expect("no gaps here");
+    /// An input has been logged and applied: perhaps the node dies and recovers; then it sends.
+    fn after(&mut self, node: NodeId) {
         self.inputs += 1;
-        if (self.kill)(node, self.inputs) {
+        let killed = (self.kill)(node, self.inputs);
+        let disk = self.disks.get_mut(&node).expect("every node has a disk");
+        let mut posted = match node {
+            NodeId::SERVER => self.server.take_step().posted,
+            client => self.clients[client.index()].take_step().posted,
+        };
+        if killed {
             self.kills += 1;
-            *client = snapshot::restore(&disk.snapshot).expect("own snapshot");
-            for entry in disk.entries::<Timed<Input<Pending<A>>>>() {
-                let _ = client.apply(entry.now, &entry.input, &self.keys, &mut Vec::new());
+            match node {
+                NodeId::SERVER => {
+                    self.server = self.blueprint.server(disk.saved()).expect(OWN);
+                    for entry in &disk.log {
+                        self.server.replay(entry, &self.keys).expect("a log of its own");
+                    }
+                }
+                client => {
+                    let restored = self.blueprint.client(client, disk.saved()).expect(OWN);
+                    let client = &mut self.clients[client.index()];
+                    *client = restored;
+                    for entry in &disk.log {
+                        client.replay(entry, &self.keys).expect("a log of its own");
+                    }
+                }
             }
-            out = client.host().unconfirmed();
+            posted.clear();
         }
-        if disk.log.len() as u64 >= self.snapshot_every {
-            *disk = Disk { snapshot: snapshot::save(client), log: vec![] };
-        }
-        self.queue.extend(out.into_iter().map(|message| (node, message)));
-        match applied {
-            cahoots_core::host::Applied::Event(outcome) => outcome,
-            _ => Outcome::Done,
+        let queues = match node {
+            NodeId::SERVER => self.server.queues(),
+            client => self.clients[client.index()].queues(),
+        };
+        // Whoever has recovered sends all that is not confirmed; the others what is new.
+        let waiting = queues.in_order();
+        let new = waiting.into_iter().filter(|(to, message)| killed || posted.contains(&(*to, message.sequence)));
+        self.queue.extend(new.map(|(to, message)| Posted { from: node, to, message: message.clone() }));
+        if disk.log.len() >= self.snapshot_every {
+            disk.queues = queues.save();
+            disk.state = match node {
+                NodeId::SERVER => self.server.save(),
+                client => self.clients[client.index()].save(),
+            };
+            disk.log.clear();
         }
     }
 
     /// The same bytes as `Simulation::states`.
     pub fn states(&self) -> Vec<Vec<u8>> {
-        let server = (self.server.machine(), self.server.positions(), self.server.wake());
-        std::iter::once(snapshot::save(&server))
-            .chain(self.clients.iter().map(|client| {
-                let host = client.host();
-                snapshot::save(&(host.machine(), host.positions(), host.wake()))
-            }))
-            .collect()
+        std::iter::once(self.server.state()).chain(self.clients.iter().map(|client| client.state())).collect()
     }
 }

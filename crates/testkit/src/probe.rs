@@ -3,10 +3,7 @@
 //! send the sums, play what the server says is best.
 
 use cahoots_core::plan::Schedule;
-use cahoots_core::{
-    Algorithm, ArmIndex, ArmSet, ArmStats, Cx, Gather, Kind, Learner, Machine, Membership, Message,
-    Misbehaviour, NodeId, ParamError, Private, Seat, Setting, Stream, Unprotected, UserId, wire,
-};
+use cahoots_core::{Algorithm, ArmIndex, ArmSet, ArmStats, Arrived, Choice, Cx, Fact, Gather, Kind, Learner, Machine, Membership, Message, Misbehaviour, NodeId, ParamError, Picked, Private, Seat, Setting, Stream, Unprotected, UserId, wire};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,10 +62,10 @@ impl Message for Msg {
         wire::Payload { shape: Some(shape) }
     }
 
-    fn from_wire(payload: wire::Payload) -> Result<Self, Misbehaviour> {
+    fn from_wire(payload: wire::Payload, came: Arrived) -> Result<Self, Misbehaviour> {
         use wire::payload::Shape;
         match payload.shape {
-            Some(Shape::ArmValues(means)) => Ok(Msg::Means(Private::received(means.values))),
+            Some(Shape::ArmValues(means)) => Ok(Msg::Means(Private::received(means.values, came))),
             Some(Shape::ActiveArms(active)) if active.arms.len() == 1 => {
                 Ok(Msg::Winner(ArmIndex(active.arms[0])))
             }
@@ -124,12 +121,12 @@ impl Learner for Client {
     /// The arm, and whether it was part of the exploration.
     type Pending = (ArmIndex, bool);
 
-    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Self::Pending) {
+    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Self::Pending> {
         match self.schedule.next() {
-            Some(arm) => (arm, (arm, true)),
+            Some(arm) => Picked::certain(arm).keeping((arm, true)),
             None => {
-                let arm = ArmIndex(rng.below(arms.len() as u64) as u32);
-                (arm, (arm, false))
+                let arm = arms.draw(rng);
+                Picked::any(arm, arms.open()).keeping((arm, false))
             }
         }
     }
@@ -205,7 +202,7 @@ impl Machine for Server {
 
     fn on_wake(&mut self, cx: &mut Cx<'_, Msg>) {
         if let Some(winner) = self.answer {
-            cx.metric("rounds", 1.0);
+            cx.report(Fact::Rounds(1));
             for client in 0..self.clients {
                 cx.send(NodeId(client), Msg::Winner(winner));
             }

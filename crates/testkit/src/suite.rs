@@ -1,12 +1,16 @@
 //! The suite: what must hold for every algorithm in every small world.
 
+use std::sync::{Arc, Mutex};
+
+use cahoots_core::drive::{Encoded, Event, Host, Outcome};
 use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, Machine, Message, Misbehaviour, NodeId, Positions, Setting, snapshot, wire,
+    Algorithm, Effects, Keys, Machine, NodeId, Setting, message, snapshot, wire,
 };
 use cahoots_sim::driver::{Options, Simulation};
 use cahoots_sim::network::{Network, Offline};
 use cahoots_sim::rewards::Rewards;
 use cahoots_sim::run::{Scenario, prepare};
+use prost::Message as _;
 use serde_json::Value;
 
 use crate::crash::Crashing;
@@ -145,36 +149,65 @@ fn zero_noise(scenario: &Scenario) -> bool {
     world.setting().reward_noise == 0.0
 }
 
-/// Whatever a peer sends, a machine takes it or is unchanged.
+/// Whatever anyone sends, a machine takes it or is unchanged; and what a machine does not hear (a peer that
+/// is no neighbour, a stranger, itself) never reaches it, however well formed.
 pub fn an_error_changes_nothing<A: Algorithm>(params: &Value, scenario: &Scenario) {
     let mut simulation = prepare::<A>(params, scenario, SEED, Options::default()).expect("fits");
+    let honest = Arc::new(Mutex::new(Vec::new()));
+    let tape = honest.clone();
+    simulation.watch(Box::new(move |_, _, sent| tape.lock().unwrap().push(message::encode(sent))));
+    let (world, _) = scenario.environment.build(scenario.horizon, SEED).expect("checked");
+    let hostile: Vec<_> = hostile_payloads(world.setting()).iter().map(|p| p.encode_to_vec()).collect();
+    let clients = simulation.clients() as u32;
+    let speakers: Vec<NodeId> =
+        (0..clients.min(4)).chain([clients, clients + 7]).map(NodeId).chain([NodeId::SERVER]).collect();
     let mut refused = 0;
     for tick in 0..scenario.horizon.min(60) {
         simulation.step();
         if tick % 7 != 0 {
             continue;
         }
-        let (world, _) = scenario.environment.build(scenario.horizon, SEED).expect("checked");
-        for payload in hostile_payloads(world.setting()) {
-            refused += try_on(simulation.server(), payload.clone());
-            refused += try_on(simulation.client(NodeId(0)), payload);
+        let last = honest.lock().unwrap().last().cloned();
+        for payload in hostile.iter().chain(&last) {
+            for &from in &speakers {
+                refused += try_on(simulation.server_host(), from, payload);
+                for client in (0..clients.min(2)).map(NodeId) {
+                    refused += try_on(simulation.client_host(client), from, payload);
+                }
+            }
         }
     }
     assert!(refused > 0, "{}: nothing was ever refused", A::NAME);
 }
 
-fn try_on<M: Machine>(machine: &M, payload: wire::Payload) -> u64 {
-    let before = snapshot::save(machine);
-    let mut copy: M = snapshot::restore(&before).expect("saved a moment ago");
-    let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
-    let mut cx = Cx::new(NodeId(0), 99, &keys, &mut positions, &mut effects);
-    let taken: Result<(), Misbehaviour> =
-        M::Msg::from_wire(payload).and_then(|message| copy.on_message(NodeId(0), message, &mut cx));
-    if taken.is_err() {
-        assert!(snapshot::save(&copy) == before, "a refused message changed the machine: {taken:?}");
-        assert!(effects.outbox.is_empty(), "a refused message had an answer");
+fn try_on<M: Machine>(host: &Host<M>, from: NodeId, payload: &[u8]) -> u64 {
+    let seat = host.seat();
+    let mut copy: Host<M> = Host::restore(seat.clone(), &host.save()).expect("saved a moment ago");
+    let (mut effects, mut out) = (Effects::default(), Vec::new());
+    let sequence = host.ends(from).received + 1;
+    let event = Event::Message { from, sequence, skipped: 0, message: Encoded(payload) };
+    let taken = copy.apply(99, event, &Keys::from_seed(0), &mut effects, &mut out);
+    let heard = match seat.me {
+        NodeId::SERVER => from.0 < seat.clients,
+        me => from == NodeId::SERVER || from != me && seat.neighbours.contains(&from),
+    };
+    match taken {
+        Ok(Outcome::Done) => assert!(heard, "{} took a message of {from}, whom it does not hear", seat.me),
+        Ok(Outcome::Seen) => panic!("the next number was taken for an old one"),
+        Ok(Outcome::Refused(why)) => {
+            assert!(heard, "{}'s machine was shown a message of {from}, whom it does not hear", seat.me);
+            let unchanged = snapshot::save(copy.machine()) == snapshot::save(host.machine());
+            assert!(unchanged, "a refused message changed the machine: {why}");
+            assert!(out.is_empty(), "a refused message had an answer");
+            return 1;
+        }
+        Err(why) => {
+            assert!(!heard, "{}: {from} was not heard: {why}", seat.me);
+            assert!(copy.save() == host.save(), "a message that was not heard left a trace");
+            return 1;
+        }
     }
-    u64::from(taken.is_err())
+    0
 }
 
 /// Payloads of every shape, each wrong in its own way.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cahoots_core::message::{Message, control, control_len};
-use cahoots_core::{Kind, Misbehaviour, Private, wire};
+use cahoots_core::{Arrived, Kind, Misbehaviour, Private, wire};
 
 use super::values::{ActiveArms, ArmValues};
 
@@ -83,7 +83,7 @@ impl Message for ArmMsg {
         wire::Payload { shape: Some(shape) }
     }
 
-    fn from_wire(payload: wire::Payload) -> Result<Self, Misbehaviour> {
+    fn from_wire(payload: wire::Payload, came: Arrived) -> Result<Self, Misbehaviour> {
         use wire::payload::Shape;
         match payload.shape {
             Some(Shape::ArmValues(wire)) => {
@@ -91,7 +91,7 @@ impl Message for ArmMsg {
                 let values = ArmValues::from_wire(wire)?;
                 Ok(match number {
                     0 => ArmMsg::Download(Arc::new(values)),
-                    _ => ArmMsg::Upload { number, values: Private::received(values) },
+                    _ => ArmMsg::Upload { number, values: Private::received(values, came) },
                 })
             }
             Some(Shape::ActiveArms(wire)) => {
@@ -99,7 +99,7 @@ impl Message for ArmMsg {
                 let active = ActiveArms::from_wire(wire)?;
                 Ok(match number {
                     0 => ArmMsg::DownloadActive(Arc::new(active)),
-                    _ => ArmMsg::UploadActive { number, active: Private::received(active) },
+                    _ => ArmMsg::UploadActive { number, active: Private::received(active, came) },
                 })
             }
             Some(Shape::Control(wire::Control { signal, number: 0, phase })) => {
@@ -124,9 +124,11 @@ impl Message for ArmMsg {
 #[cfg(test)]
 mod tests {
     use cahoots_core::ArmIndex;
+    use cahoots_core::message::decode;
     use prost::Message as _;
 
     use super::*;
+    use crate::testing::released;
 
     fn examples() -> Vec<ArmMsg> {
         let arms = |arms: &[u32]| arms.iter().map(|arm| ArmIndex(*arm)).collect::<Vec<_>>();
@@ -134,10 +136,10 @@ mod tests {
         let counted = ArmValues { counts: vec![1, 2, 300], ..means.clone() };
         let active = ActiveArms { phase: 4, arms: arms(&[0, 129]) };
         vec![
-            ArmMsg::Upload { number: 300, values: Private::received(means.clone()) },
-            ArmMsg::Upload { number: 1, values: Private::received(counted) },
-            ArmMsg::UploadActive { number: 2, active: Private::received(active.clone()) },
-            ArmMsg::UploadActive { number: 2, active: Private::received(ActiveArms::default()) },
+            ArmMsg::Upload { number: 300, values: released(means.clone()) },
+            ArmMsg::Upload { number: 1, values: released(counted) },
+            ArmMsg::UploadActive { number: 2, active: released(active.clone()) },
+            ArmMsg::UploadActive { number: 2, active: released(ActiveArms::default()) },
             ArmMsg::Download(Arc::new(means)),
             ArmMsg::DownloadActive(Arc::new(active)),
             ArmMsg::DownloadActive(Arc::new(ActiveArms::default())),
@@ -150,7 +152,7 @@ mod tests {
         for message in examples() {
             let bytes = message.to_wire().encode_to_vec();
             assert_eq!(bytes.len(), message.wire_len(), "{message:?}");
-            let back = ArmMsg::from_wire(wire::Payload::decode(&bytes[..]).unwrap()).unwrap();
+            let back = decode::<ArmMsg>(&bytes).unwrap();
             assert_eq!(back.to_wire().encode_to_vec(), bytes);
             assert_eq!(back.kind(), message.kind());
             assert_eq!(back.scalars(), message.scalars());
@@ -172,13 +174,13 @@ mod tests {
         let values = |arms: Vec<u32>, counts: Vec<u64>, values: Vec<f64>| {
             wire::payload::Shape::ArmValues(wire::ArmValues { number: 1, phase: 1, arms, counts, values })
         };
-        let refused = |shape| ArmMsg::from_wire(wire::Payload { shape: Some(shape) }).is_err();
+        let refused = |shape| decode::<ArmMsg>(&wire::Payload { shape: Some(shape) }.encode_to_vec()).is_err();
         assert!(refused(values(vec![0, 1], vec![], vec![0.5])));
         assert!(refused(values(vec![0, 1], vec![3], vec![0.5, 0.5])));
         assert!(refused(values(vec![1, 0], vec![], vec![0.5, 0.5])));
         assert!(refused(values(vec![1, 1], vec![], vec![0.5, 0.5])));
         assert!(refused(values(vec![0], vec![], vec![f64::NAN])));
-        assert!(ArmMsg::from_wire(wire::Payload { shape: None }).is_err());
-        assert!(ArmMsg::from_wire(control(1, 1, 1)).is_err());
+        assert!(decode::<ArmMsg>(&wire::Payload { shape: None }.encode_to_vec()).is_err());
+        assert!(decode::<ArmMsg>(&control(1, 1, 1).encode_to_vec()).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{
-    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Seat, Stream, UserId,
+    ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Seat, Stream, UserId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ impl Machine for Client {
 impl Learner for Client {
     type Pending = Chosen;
 
-    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Chosen) {
+    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
         self.renew();
         choose(&self.known, &self.policy, arms, rng)
     }

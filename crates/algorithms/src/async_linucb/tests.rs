@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Private,
-    Seating, Setting, View,
-};
+use cahoots_core::{Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Seating, Setting, View};
 
 use super::{AsyncLinucb, Client, Server, Valid};
 use crate::linear::{Chosen, LinearMsg, Signal};
+use crate::testing::released;
 
 const DIM: usize = 3;
 const RIDGE: f64 = 0.1;
@@ -63,7 +61,7 @@ fn stats(x: [f64; DIM], times: u32) -> LinearStats {
 }
 
 fn upload(server: &mut Server, id: u32, number: u64, stats: LinearStats) -> Vec<(NodeId, LinearMsg)> {
-    let message = LinearMsg::Upload { number, stats: Private::received(stats) };
+    let message = LinearMsg::Upload { number, stats: released(stats) };
     step(server, |s, cx| s.on_message(NodeId(id), message, cx).unwrap())
 }
 
@@ -187,7 +185,7 @@ fn uploads_out_of_turn_or_of_strangers_are_refused() {
     let mut server = server(&valid(serde_json::json!({})));
     join(&mut server, 0);
     let mut refuse = |from: u32, number| {
-        let message = LinearMsg::Upload { number, stats: Private::received(stats([1.0, 0.0, 0.0], 1)) };
+        let message = LinearMsg::Upload { number, stats: released(stats([1.0, 0.0, 0.0], 1)) };
         step(&mut server, |s, cx| assert!(s.on_message(NodeId(from), message, cx).is_err()))
     };
     assert!(refuse(0, 2).is_empty());

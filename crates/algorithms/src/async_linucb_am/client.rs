@@ -1,9 +1,7 @@
 //! The client of async-linucb-am.
 
-use cahoots_core::policy::{Confidence, pick};
-use cahoots_core::{
-    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Scores, Seat, Stream, UserId,
-};
+use cahoots_core::policy::{Confidence, pick_open};
+use cahoots_core::{ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Scores, Seat, Stream, UserId};
 use serde::{Deserialize, Serialize};
 
 use super::alternate::{Alternation, Side};
@@ -79,7 +77,7 @@ impl Client {
     }
 
     /// Eq. (8): the sum of two upper confidence bounds.
-    fn optimistic(&self, arms: ArmSet<'_>) -> ArmIndex {
+    fn optimistic(&self, arms: ArmSet<'_>) -> Picked {
         let (mut global, mut local) = (Scores::default(), Scores::default());
         let count = self.known.model_count();
         let global_radius = self.radii.0.radius(self.known.model().log_det(), count);
@@ -88,7 +86,11 @@ impl Client {
         let local_radius = self.radii.1.radius(self.own.model().log_det(), count);
         let features = arms.local().expect("clients without local features are refused");
         self.own.model().score(features, &mut local);
-        pick(bounds(&global, global_radius).zip(bounds(&local, local_radius)).map(|(g, l)| g + l))
+        let values = bounds(&global, global_radius).zip(bounds(&local, local_radius)).map(|(g, l)| g + l);
+        let arm = pick_open(values, arms);
+        let width = |scores: &Scores, radius: f64| radius * scores.width2[arm.index()].sqrt();
+        let mean = global.mean[arm.index()] + local.mean[arm.index()];
+        Picked::optimistic(arm, mean, width(&global, global_radius) + width(&local, local_radius))
     }
 
     /// Algorithm 5, lines 17 and 18, with Eq. (7).
@@ -139,15 +141,15 @@ impl Learner for Client {
     /// Stacked features: the global ones first.
     type Pending = Chosen;
 
-    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Chosen) {
+    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
         self.renew();
-        let arm = match &self.warm_up {
+        let picked = match &self.warm_up {
             Some(warm_up) => warm_up.choose(arms, rng),
             None => self.optimistic(arms),
         };
-        let mut context = arms.context(arm);
-        context.extend_from_slice(&arms.local_context(arm));
-        (arm, Chosen { context })
+        let mut context = arms.context(picked.arm);
+        context.extend_from_slice(&arms.local_context(picked.arm));
+        picked.keeping(Chosen { context })
     }
 
     fn commit(&mut self, _pending: &Chosen, _cx: &mut Cx<'_, LinearMsg>) {

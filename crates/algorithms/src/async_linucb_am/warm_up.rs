@@ -3,7 +3,7 @@
 
 use cahoots_core::linalg::rank;
 use cahoots_core::policy::{LinearModel, LinearPolicy, PolicyKind};
-use cahoots_core::{ArmIndex, ArmSet, Buffered, LinearStats, Seat, Stream, Symmetric, Tiles};
+use cahoots_core::{ArmSet, Buffered, LinearStats, Picked, Seat, Stream, Symmetric, Tiles};
 use serde::{Deserialize, Serialize};
 
 use super::alternate::{Alternation, Sums};
@@ -36,11 +36,11 @@ impl WarmUp {
     }
 
     /// Eq. (5).
-    pub fn choose(&self, arms: ArmSet<'_>, rng: &mut Stream) -> ArmIndex {
+    pub fn choose(&self, arms: ArmSet<'_>, rng: &mut Stream) -> Picked {
         let known = &self.known;
         let model =
             LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
-        self.policy.choose(model, &stacked(arms), rng)
+        self.policy.choose(model, arms.with_features(&stacked(arms)), rng)
     }
 
     /// Algorithm 5, line 10.

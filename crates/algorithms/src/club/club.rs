@@ -2,9 +2,7 @@
 
 use cahoots_core::graph::Graph;
 use cahoots_core::policy::LinearPolicy;
-use cahoots_core::{
-    ArmIndex, ArmSet, Cx, Learner, LinearStats, Seat, Silence, Stream, UserId, hears_nothing,
-};
+use cahoots_core::{ArmSet, Choice, Cx, Learner, LinearStats, Seat, Silence, Stream, UserId, hears_nothing};
 use serde::{Deserialize, Serialize};
 
 use super::cohort::{Knowledge, Member, sum};
@@ -105,10 +103,10 @@ hears_nothing!(Club);
 impl Learner for Club {
     type Pending = ChosenFor;
 
-    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, ChosenFor) {
+    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<ChosenFor> {
         let group = self.position(user).map_or(0, |position| self.members[position].group);
-        let arm = self.components[group as usize].1.choose(&self.policy, arms.features(), rng);
-        (arm, ChosenFor { user, context: arms.context(arm) })
+        let picked = self.components[group as usize].1.choose(&self.policy, arms, rng);
+        picked.keeping(ChosenFor { user, context: arms.context(picked.arm) })
     }
 
     fn observe(&mut self, pending: ChosenFor, reward: f64, cx: &mut Cx<'_, Silence>) {
@@ -118,7 +116,7 @@ impl Learner for Club {
         self.components[group].1.observe(&pending.context, reward);
         if self.delete_edges(own) {
             self.regroup();
-            cx.metric("local_clusters", self.components.len() as f64);
+            cx.level("local_clusters", self.components.len() as f64);
         }
     }
 }

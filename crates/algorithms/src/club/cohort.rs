@@ -1,7 +1,7 @@
 //! Users and the groups they learn in.
 
 use cahoots_core::policy::{LinearModel, LinearPolicy};
-use cahoots_core::{ArmIndex, Factor, LinearStats, Stream, Tiles, UserId};
+use cahoots_core::{ArmSet, Factor, LinearStats, Picked, Stream, UserId};
 use serde::{Deserialize, Serialize};
 
 /// Statistics and their model.
@@ -23,7 +23,7 @@ impl Knowledge {
         self.factor.learn(x, reward);
     }
 
-    pub fn choose(&self, policy: &LinearPolicy, arms: &Tiles, rng: &mut Stream) -> ArmIndex {
+    pub fn choose(&self, policy: &LinearPolicy, arms: ArmSet<'_>, rng: &mut Stream) -> Picked {
         let model =
             LinearModel { factor: &self.factor, count: self.stats.count, stats: || self.stats.clone() };
         policy.choose(model, arms, rng)

@@ -1,9 +1,7 @@
 //! SCLUB at one local server: clusters are sets, which users leave and which are merged again.
 
 use cahoots_core::policy::LinearPolicy;
-use cahoots_core::{
-    ArmIndex, ArmSet, Cx, Learner, LinearStats, Seat, Silence, Stream, UserId, hears_nothing,
-};
+use cahoots_core::{ArmSet, Choice, Cx, Learner, LinearStats, Seat, Silence, Stream, UserId, hears_nothing};
 use serde::{Deserialize, Serialize};
 
 use super::cohort::{Knowledge, Member, sum};
@@ -166,10 +164,10 @@ hears_nothing!(Sclub);
 impl Learner for Sclub {
     type Pending = ChosenFor;
 
-    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, ChosenFor) {
+    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<ChosenFor> {
         let group = self.position(user).map_or(0, |position| self.members[position].group);
-        let arm = self.sets[group as usize].knowledge.choose(&self.policy, arms.features(), rng);
-        (arm, ChosenFor { user, context: arms.context(arm) })
+        let picked = self.sets[group as usize].knowledge.choose(&self.policy, arms, rng);
+        picked.keeping(ChosenFor { user, context: arms.context(picked.arm) })
     }
 
     fn observe(&mut self, pending: ChosenFor, reward: f64, cx: &mut Cx<'_, Silence>) {
@@ -192,7 +190,7 @@ impl Learner for Sclub {
         }
         if self.time == self.stage_end {
             self.next_stage();
-            cx.metric("local_clusters", self.sets.len() as f64);
+            cx.level("local_clusters", self.sets.len() as f64);
         }
     }
 }

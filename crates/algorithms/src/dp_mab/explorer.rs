@@ -3,7 +3,7 @@
 
 use cahoots_core::plan::Schedule;
 use cahoots_core::policy::pick;
-use cahoots_core::{ArmIndex, ArmStats, Cx, Private};
+use cahoots_core::{ArmIndex, ArmStats, Choice, Cx, Picked, Private};
 use serde::{Deserialize, Serialize};
 
 use super::noise::Means;
@@ -143,12 +143,12 @@ impl Explorer {
         self.exploitation = Schedule::default();
     }
 
-    pub(super) fn choose(&self) -> (ArmIndex, Pending) {
+    pub(super) fn choose(&self) -> Choice<Pending> {
         let (arm, exploring) = match self.schedule.next() {
             Some(arm) => (arm, true),
             None => (self.exploitation.next().unwrap_or_else(|| self.own_best()), false),
         };
-        (arm, Pending { arm, exploring })
+        Picked::certain(arm).keeping(Pending { arm, exploring })
     }
 
     pub(super) fn commit(&mut self, pending: &Pending) {
@@ -249,7 +249,7 @@ impl Explorer {
             None => released,
             Some(history) => {
                 let old = self.before as f64 / self.pulls as f64;
-                Private::process(vec![history, released], |parts| join(&parts[0], &parts[1], old))
+                Private::process(history, vec![released], old, |parts, old| join(&parts[0], &parts[1], old))
             }
         });
     }
@@ -280,7 +280,7 @@ macro_rules! explores {
                 _user: cahoots_core::UserId,
                 _arms: cahoots_core::ArmSet<'_>,
                 _rng: &mut cahoots_core::Stream,
-            ) -> (cahoots_core::ArmIndex, Self::Pending) {
+            ) -> cahoots_core::Choice<Self::Pending> {
                 self.explorer.choose()
             }
 

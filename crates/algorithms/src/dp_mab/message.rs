@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use cahoots_core::message::{Kind, Message};
-use cahoots_core::{ArmIndex, Misbehaviour, NodeId, Private, wire};
+use cahoots_core::{ArmIndex, Arrived, Misbehaviour, NodeId, Private, wire};
 
-use crate::arms::ArmMsg;
+use crate::arms::{ArmMsg, ArmValues};
 
 /// Between server and clients what all K-armed algorithms say; between clients the GIS protocol's
 /// ADV, REQ and DATA, which also carry means to a sink.
@@ -46,6 +46,11 @@ pub struct Table {
 
 /// One client's protected means, shared by all who hold them.
 pub type Row = Arc<Private<Vec<f64>>>;
+
+/// Protected means without their arms.
+pub(super) fn values_of(means: Private<ArmValues>) -> Private<Vec<f64>> {
+    Private::process(means, vec![], (), |mut means, ()| std::mem::take(&mut means[0].values))
+}
 
 const ADVERTISE: u32 = 1;
 const REQUEST: u32 = 2;
@@ -112,12 +117,12 @@ impl Message for MabMsg {
         wire::Payload { shape: Some(shape) }
     }
 
-    fn from_wire(payload: wire::Payload) -> Result<Self, Misbehaviour> {
+    fn from_wire(payload: wire::Payload, came: Arrived) -> Result<Self, Misbehaviour> {
         use wire::payload::Shape;
         match payload.shape {
             Some(Shape::Nodes(wire)) => from_nodes(wire),
-            Some(Shape::ArmTable(wire)) => from_table(wire).map(MabMsg::Data),
-            shape => ArmMsg::from_wire(wire::Payload { shape }).map(MabMsg::Arms),
+            Some(Shape::ArmTable(wire)) => from_table(wire, came).map(MabMsg::Data),
+            shape => ArmMsg::from_wire(wire::Payload { shape }, came).map(MabMsg::Arms),
         }
     }
 
@@ -165,7 +170,7 @@ fn from_nodes(wire: wire::Nodes) -> Result<MabMsg, Misbehaviour> {
     }
 }
 
-fn from_table(wire: wire::ArmTable) -> Result<Table, Misbehaviour> {
+fn from_table(wire: wire::ArmTable, came: Arrived) -> Result<Table, Misbehaviour> {
     rising(&wire.nodes, "clients")?;
     rising(&wire.arms, "arms")?;
     let expected = wire.nodes.len() * wire.arms.len();
@@ -176,7 +181,7 @@ fn from_table(wire: wire::ArmTable) -> Result<Table, Misbehaviour> {
         return Err(Misbehaviour::NotFinite("a table of means".into()));
     }
     let rows = wire.values.chunks_exact(wire.arms.len());
-    let row = |(node, row): (u32, &[f64])| (NodeId(node), Arc::new(Private::received(row.to_vec())));
+    let row = |(node, row): (u32, &[f64])| (NodeId(node), Arc::new(Private::received(row.to_vec(), came)));
     Ok(Table {
         phase: wire.phase,
         rows: wire.nodes.into_iter().zip(rows).map(row).collect(),

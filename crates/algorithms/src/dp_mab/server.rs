@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cahoots_core::{ArmIndex, Cx, Gather, Machine, Membership, Misbehaviour, NodeId};
+use cahoots_core::{ArmIndex, Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId};
 use serde::{Deserialize, Serialize};
 
 use super::REPORT;
@@ -107,7 +107,7 @@ impl Server {
         let means = average(self.active.len(), rows);
         let separated = self.rules.separated(self.epoch, &self.active, &means, pulls);
         self.active = self.rules.survivors(self.epoch, &self.active, &means, pulls);
-        cx.metric("rounds", 1.0);
+        cx.report(Fact::Rounds(1));
         for (cost, amount) in &self.costs {
             cx.count(cost.name(), *amount);
         }
@@ -124,8 +124,8 @@ impl Server {
     }
 
     fn report(&self, finished: bool, cx: &mut Cx<'_, MabMsg>) {
-        cx.metric("active_arms", self.active.len() as f64);
-        cx.metric("finished", f64::from(finished));
+        cx.level("active_arms", self.active.len() as f64);
+        cx.level("finished", f64::from(finished));
     }
 }
 

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use cahoots_core::graph::Graph;
 use cahoots_core::homogeneity::{HomogeneityTest, Sample, chi_square};
 use cahoots_core::policy::{LinearModel, LinearPolicy};
-use cahoots_core::{
-    ArmIndex, ArmSet, Cx, Factor, Learner, LinearStats, Silence, Stream, UserId, View, hears_nothing,
-};
+use cahoots_core::{ArmSet, Choice, Cx, Factor, Learner, LinearStats, Silence, Stream, UserId, View, hears_nothing};
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
@@ -143,13 +141,13 @@ hears_nothing!(Dynamic);
 impl Learner for Dynamic {
     type Pending = ChosenFor;
 
-    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, ChosenFor) {
+    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<ChosenFor> {
         let stats = self.neighbourhood(user);
         let factor = Factor::of(stats.gram.packed(), &stats.moment, self.ridge)
             .expect("a sum of outer products and a ridge is positive definite");
         let model = LinearModel { factor: &factor, count: stats.count, stats: || stats.clone() };
-        let arm = self.policy.choose(model, arms.features(), rng);
-        (arm, ChosenFor { user, context: arms.context(arm) })
+        let picked = self.policy.choose(model, arms, rng);
+        picked.keeping(ChosenFor { user, context: arms.context(picked.arm) })
     }
 
     fn observe(&mut self, pending: ChosenFor, reward: f64, cx: &mut Cx<'_, Silence>) {
@@ -159,7 +157,7 @@ impl Learner for Dynamic {
         if outlier.is_some_and(|outlier| self.is_changed(user, outlier)) {
             own = self.change(user, own);
             outlier = None;
-            cx.metric("changes", self.changes as f64);
+            cx.level("changes", self.changes as f64);
         }
         if outlier != Some(true) {
             self.samples[own].observe(&context, reward);

@@ -1,10 +1,7 @@
 //! A local server: many users, the graph of who may be alike, a cluster for each of its components.
 
 use cahoots_core::graph::Graph;
-use cahoots_core::{
-    ArmIndex, ArmSet, Cx, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream, UserId,
-    View,
-};
+use cahoots_core::{ArmSet, Choice, Cx, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream, UserId, View};
 use cahoots_privacy::Clip;
 use serde::{Deserialize, Serialize};
 
@@ -184,7 +181,7 @@ impl LocalServer {
         let trees = self.clusters.iter().filter_map(LocalCluster::privatizer);
         let doublings: u32 = trees.filter_map(|p| p.tree()).map(|tree| tree.doublings()).sum();
         if doublings > 0 {
-            cx.metric("tree_doublings", doublings.into());
+            cx.level("tree_doublings", doublings.into());
         }
         let (count, largest) = self
             .clusters
@@ -192,8 +189,8 @@ impl LocalServer {
             .map(LocalCluster::shifts)
             .fold((0, 0.0), |a, b| (a.0 + b.0, f64::max(a.1, b.1)));
         if count > 0 {
-            cx.metric("local_psd_shifts", count as f64);
-            cx.metric("local_psd_shift_largest", largest);
+            cx.level("local_psd_shifts", count as f64);
+            cx.level("local_psd_shift_largest", largest);
         }
     }
 }
@@ -251,12 +248,12 @@ fn unknown(cluster: u32) -> Misbehaviour {
 impl Learner for LocalServer {
     type Pending = ChosenFor;
 
-    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, _rng: &mut Stream) -> (ArmIndex, ChosenFor) {
+    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, _rng: &mut Stream) -> Choice<ChosenFor> {
         let index = self.cluster_of(user);
         let cluster = &mut self.clusters[index];
         cluster.refresh(&self.rules);
-        let arm = cluster.choose(&self.rules, arms.features());
-        (arm, ChosenFor { user, context: arms.context(arm) })
+        let picked = cluster.choose(&self.rules, arms);
+        picked.keeping(ChosenFor { user, context: arms.context(picked.arm) })
     }
 
     fn commit(&mut self, pending: &ChosenFor, _cx: &mut Cx<'_, FclubMsg>) {
@@ -269,7 +266,7 @@ impl Learner for LocalServer {
         let ChosenFor { user, mut context } = pending;
         let noisy = self.rules.privacy.is_some_and(|privacy| !privacy.noise.is_none());
         if noisy && self.clip.apply(&mut context, &mut reward) {
-            cx.metric("clipped", self.clip.clipped() as f64);
+            cx.level("clipped", self.clip.clipped() as f64);
         }
         self.admit(user);
         let Some(position) = self.position(user) else { return };

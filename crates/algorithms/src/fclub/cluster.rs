@@ -3,10 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use cahoots_core::policy::pick;
-use cahoots_core::{
-    ArmIndex, Cx, Factor, LinearStats, Misbehaviour, Private, Scores, Tiles, Unprotected, View,
-};
+use cahoots_core::policy::pick_open;
+use cahoots_core::{ArmSet, Cx, Factor, LinearStats, Misbehaviour, Picked, Private, Scores, Unprotected, View};
 use cahoots_privacy::{Part, Privatizer};
 use serde::{Deserialize, Serialize};
 
@@ -167,7 +165,7 @@ impl LocalCluster {
     }
 
     /// Line 12 of Algorithm 1. The model must be up to date.
-    pub(super) fn choose(&self, rules: &Rules, arms: &Tiles) -> ArmIndex {
+    pub(super) fn choose(&self, rules: &Rules, arms: ArmSet<'_>) -> Picked {
         let (factor, count) = if rules.decide_ahead {
             (&self.ahead, self.base.count + self.unsent.count + self.open.count)
         } else {
@@ -175,9 +173,12 @@ impl LocalCluster {
         };
         let radius = rules.beta.radius(factor.log_det(), count, self.company);
         Scores::lend(|scores| {
-            factor.score(arms, scores);
+            factor.score(arms.features(), scores);
             let values = scores.mean.iter().zip(&scores.width2);
-            pick(values.map(|(mean, width2)| mean + rules.beta.bonus(radius, *width2)))
+            let values = values.map(|(mean, width2)| mean + rules.beta.bonus(radius, *width2));
+            let arm = pick_open(values, arms);
+            let bonus = rules.beta.bonus(radius, scores.width2[arm.index()]);
+            Picked::optimistic(arm, scores.mean[arm.index()], bonus)
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cahoots_core::message::{Message, control, control_len};
-use cahoots_core::{Kind, LinearStats, Misbehaviour, Private, View, wire};
+use cahoots_core::{Arrived, Kind, LinearStats, Misbehaviour, Private, View, wire};
 
 /// Statistics of local clusters up, views of global clusters down, phases.
 #[derive(Clone, Debug)]
@@ -152,13 +152,13 @@ impl Message for FclubMsg {
         }
     }
 
-    fn from_wire(payload: wire::Payload) -> Result<Self, Misbehaviour> {
+    fn from_wire(payload: wire::Payload, came: Arrived) -> Result<Self, Misbehaviour> {
         use wire::payload::Shape;
         let unreadable = |what: &str| Misbehaviour::Unreadable(what.into());
         match payload.shape {
             Some(Shape::LinearUpload(upload)) => {
                 let stats = upload.stats.ok_or_else(|| unreadable("an upload without statistics"))?;
-                let stats = Private::received(LinearStats::from_wire(stats)?);
+                let stats = Private::received(LinearStats::from_wire(stats)?, came);
                 let wire::LinearUpload { number, phase, cluster, .. } = upload;
                 Ok(match number {
                     0 => FclubMsg::Report { phase, cluster, stats },
@@ -223,14 +223,16 @@ impl Message for FclubMsg {
 
 #[cfg(test)]
 mod tests {
+    use cahoots_core::message::decode;
     use prost::Message as _;
 
     use super::*;
+    use crate::testing::released;
 
     fn examples() -> Vec<FclubMsg> {
         let mut stats = LinearStats::empty(2);
         stats.observe(&[0.5, -1.0], 2.0);
-        let released = Private::received(stats.clone());
+        let released = released(stats.clone());
         vec![
             FclubMsg::Begin { phase: 3 },
             FclubMsg::Structure { phase: 3, clusters: 300 },
@@ -248,19 +250,19 @@ mod tests {
         for message in examples() {
             let bytes = message.to_wire().encode_to_vec();
             assert_eq!(bytes.len(), message.wire_len(), "{message:?}");
-            let back = FclubMsg::from_wire(wire::Payload::decode(&bytes[..]).unwrap()).unwrap();
+            let back = decode::<FclubMsg>(&bytes).unwrap();
             assert_eq!(format!("{back:?}"), format!("{message:?}"));
         }
     }
 
     #[test]
     fn payloads_of_no_or_another_shape_are_refused() {
-        assert!(FclubMsg::from_wire(wire::Payload { shape: None }).is_err());
-        assert!(FclubMsg::from_wire(control(7, 0, 0)).is_err());
+        assert!(decode::<FclubMsg>(&wire::Payload { shape: None }.encode_to_vec()).is_err());
+        assert!(decode::<FclubMsg>(&control(7, 0, 0).encode_to_vec()).is_err());
         for sizes in [vec![], vec![3, 0]] {
             let clusters = wire::Clusters { sizes, ..Default::default() };
             let payload = wire::Payload { shape: Some(wire::payload::Shape::Clusters(clusters)) };
-            assert!(FclubMsg::from_wire(payload).is_err());
+            assert!(decode::<FclubMsg>(&payload.encode_to_vec()).is_err());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cahoots_core::graph::Graph;
-use cahoots_core::{Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, Private, View};
+use cahoots_core::{Cx, Fact, LinearStats, Machine, Membership, Misbehaviour, NodeId, Private, View};
 use serde::{Deserialize, Serialize};
 
 use super::definite;
@@ -75,8 +75,8 @@ impl GlobalServer {
         if shift > 0.0 {
             self.shifts += 1;
             self.shifted += shift;
-            cx.metric("psd_shifts", self.shifts as f64);
-            cx.metric("psd_shift_total", self.shifted);
+            cx.level("psd_shifts", self.shifts as f64);
+            cx.level("psd_shift_total", self.shifted);
         }
     }
 
@@ -178,7 +178,7 @@ impl GlobalServer {
             self.renew(&known, &partition, cx);
             self.places = places;
         }
-        cx.metric("clusters", partition.len() as f64);
+        cx.report(Fact::Clusters(partition.len() as u64));
         for (&node, (clusters, _)) in &gathering.reports {
             self.tell(node, *clusters, renewed, cx);
         }

@@ -1,12 +1,11 @@
-use cahoots_core::{
-    Algorithm, Claim, Context, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, Message, NodeId,
-    Noise, Positions, Private, Seating, Setting, UserId, View, snapshot, wire,
-};
+use cahoots_core::{Algorithm, Claim, Context, Cx, Effects, Fact, Keys, Learner, LinearStats, Machine, Membership, Message, NodeId, Noise, Positions, Seating, Setting, UserId, View, snapshot};
 use prost::Message as _;
 use serde_json::{Value, json};
 
 use super::{CdpFclubDc, Fclub, FclubDc, FclubMsg, GlobalServer, HomoDc, LocalServer};
 use crate::linear::ChosenFor;
+use crate::testing::released;
+use cahoots_core::message::decode;
 
 const DIM: usize = 2;
 
@@ -68,7 +67,10 @@ impl Miniature {
         let (index, me) = (node as usize, NodeId(node));
         let mut cx = Cx::new(me, self.now, &self.keys, &mut self.positions[index], &mut effects);
         input(&mut self.locals[index], &mut cx);
-        self.releases.append(&mut effects.releases);
+        self.releases.extend(effects.facts.into_iter().filter_map(|fact| match fact {
+            Fact::Release(release) => Some(release),
+            _ => None,
+        }));
         self.wire.extend(effects.outbox.into_iter().map(|(to, message)| (me, to, message)));
     }
 
@@ -78,7 +80,7 @@ impl Miniature {
         while !self.wire.is_empty() {
             let (from, to, message) = self.wire.remove(0);
             let bytes = message.to_wire().encode_to_vec();
-            let message = FclubMsg::from_wire(wire::Payload::decode(&bytes[..]).unwrap()).unwrap();
+            let message = decode::<FclubMsg>(&bytes).unwrap();
             seen.push(message.clone());
             if to == NodeId::SERVER {
                 self.at_server(|server, cx| server.on_message(from, message, cx).unwrap());
@@ -232,7 +234,7 @@ fn uploads_of_an_older_phase_are_dropped_for_they_have_been_reported() {
         phase: 0,
         cluster: 0,
         number: 1,
-        stats: Private::received(LinearStats::empty(DIM)),
+        stats: released(LinearStats::empty(DIM)),
     };
     federation.at_server(|server, cx| server.on_message(NodeId(0), late, cx).unwrap());
     assert_eq!(snapshot::save(&federation.server), before);
@@ -347,7 +349,7 @@ fn messages_that_do_not_fit_change_nothing() {
     let mut federation = Miniature::new::<FclubDc>(json!({}));
     federation.live(3);
     let before = (snapshot::save(&federation.server), snapshot::save(&federation.locals[0]));
-    let stats = || Private::received(LinearStats::empty(DIM));
+    let stats = || released(LinearStats::empty(DIM));
     for message in [
         FclubMsg::Upload { phase: 1, cluster: 0, number: 1, stats: stats() },
         FclubMsg::Upload { phase: 0, cluster: 7, number: 1, stats: stats() },

@@ -1,8 +1,8 @@
 //! The client of the hetofed family.
 
-use cahoots_core::policy::{LinearPolicy, uniform};
+use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{
-    ArmIndex, ArmSet, Buffered, Cx, Learner, Machine, Misbehaviour, NodeId, Seat, Stream, UserId,
+    ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Seat, Stream, UserId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -136,11 +136,11 @@ impl Machine for Client {
 impl Learner for Client {
     type Pending = Chosen;
 
-    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Chosen) {
+    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
         self.renew();
         if self.explorer.is_random() {
-            let arm = uniform(arms.len(), rng);
-            return (arm, Chosen { context: arms.context(arm) });
+            let arm = arms.draw(rng);
+            return Picked::any(arm, arms.open()).keeping(Chosen { context: arms.context(arm) });
         }
         choose(&self.known, &self.policy, arms, rng)
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cahoots_core::{Cx, NodeId, View};
+use cahoots_core::{Cx, Fact, NodeId, View};
 
 use super::member::Member;
 use super::params::Sharing;
@@ -43,7 +43,7 @@ impl Server {
             });
             if view.check(self.ridge).is_err() {
                 // Uploads are checked one by one; together they can still be wrong by rounding or malice.
-                cx.metric("refused_views", 1.0);
+                cx.level("refused_views", 1.0);
                 return;
             }
             self.requests.remove(&client);
@@ -52,7 +52,7 @@ impl Server {
                 cx.send(client, LinearMsg::Download { view: view.clone(), merged: member.merged });
             }
         }
-        cx.metric("rounds", 1.0);
+        cx.report(Fact::Rounds(1));
     }
 
     /// Algorithm 1 or 4 on what has changed, and the news of it.
@@ -62,8 +62,8 @@ impl Server {
         self.clusters.estimate(own.map(|(id, member)| (*id, &member.own)), &changed);
         self.queue.clear();
         self.poll = None;
-        cx.metric("clusters", self.clusters.list().len() as f64);
-        cx.metric("clique_fallbacks", self.clusters.fallbacks() as f64);
+        cx.report(Fact::Clusters(self.clusters.list().len() as u64));
+        cx.level("clique_fallbacks", self.clusters.fallbacks() as f64);
         for (&client, member) in self.members.iter_mut().filter(|(_, member)| member.explored) {
             let mut sizes = self.clusters.sizes(client);
             if self.variant.recluster {

@@ -223,7 +223,7 @@ impl Server {
             // Nobody asked: its exploration is complete.
             member.explored = true;
             self.initial_uploads += 1;
-            cx.metric("initial_uploads", self.initial_uploads as f64);
+            cx.level("initial_uploads", self.initial_uploads as f64);
             if self.members.values().filter(|member| member.explored).count() == self.users {
                 self.estimate(cx);
             }

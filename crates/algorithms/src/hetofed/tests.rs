@@ -2,13 +2,11 @@
 
 mod machines;
 
-use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Private, Seating,
-    Setting,
-};
+use cahoots_core::{Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Seating, Setting};
 
 use super::{Client, Hetofed, HetofedDr, HetofedE, HetofedPq, Server, Valid};
 use crate::linear::{LinearMsg, Signal};
+use crate::testing::released;
 
 const DIM: usize = 2;
 
@@ -77,7 +75,7 @@ fn data(n: u32, second: f64) -> LinearStats {
 }
 
 fn upload(number: u64, stats: LinearStats) -> LinearMsg {
-    LinearMsg::Upload { number, stats: Private::received(stats) }
+    LinearMsg::Upload { number, stats: released(stats) }
 }
 
 fn asked(sent: &[(NodeId, LinearMsg)]) -> Vec<u32> {

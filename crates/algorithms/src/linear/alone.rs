@@ -1,7 +1,7 @@
 //! A linear learner that never communicates.
 
 use cahoots_core::policy::LinearPolicy;
-use cahoots_core::{ArmIndex, ArmSet, Buffered, Cx, Learner, Silence, Stream, UserId, hears_nothing};
+use cahoots_core::{ArmSet, Buffered, Choice, Cx, Learner, Silence, Stream, UserId, hears_nothing};
 use serde::{Deserialize, Serialize};
 
 use super::{Chosen, LinearValid, choose};
@@ -25,7 +25,7 @@ hears_nothing!(AloneClient);
 impl Learner for AloneClient {
     type Pending = Chosen;
 
-    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Chosen) {
+    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
         choose(&self.known, &self.policy, arms, rng)
     }
 

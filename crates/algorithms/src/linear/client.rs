@@ -1,7 +1,7 @@
 //! What clients with one linear model do alike: choose by it, upload what it has gained.
 
 use cahoots_core::policy::{LinearModel, LinearPolicy};
-use cahoots_core::{ArmIndex, ArmSet, Buffered, Cx, NodeId, Stream, Unprotected};
+use cahoots_core::{ArmSet, Buffered, Choice, Cx, NodeId, Stream, Unprotected};
 
 use super::{Chosen, LinearMsg};
 
@@ -11,10 +11,10 @@ pub fn choose(
     policy: &LinearPolicy,
     arms: ArmSet<'_>,
     rng: &mut Stream,
-) -> (ArmIndex, Chosen) {
+) -> Choice<Chosen> {
     let model = LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
-    let arm = policy.choose(model, arms.features(), rng);
-    (arm, Chosen { context: arms.context(arm) })
+    let picked = policy.choose(model, arms, rng);
+    picked.keeping(Chosen { context: arms.context(picked.arm) })
 }
 
 /// Sends what has been observed since the last upload, unprotected.

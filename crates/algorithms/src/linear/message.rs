@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cahoots_core::message::{Message, control, control_len};
-use cahoots_core::{Kind, LinearStats, Misbehaviour, Private, View, wire};
+use cahoots_core::{Arrived, Kind, LinearStats, Misbehaviour, Private, View, wire};
 
 /// Statistics up, views down, signals both ways.
 #[derive(Clone, Debug)]
@@ -108,14 +108,14 @@ impl Message for LinearMsg {
         }
     }
 
-    fn from_wire(payload: wire::Payload) -> Result<Self, Misbehaviour> {
+    fn from_wire(payload: wire::Payload, came: Arrived) -> Result<Self, Misbehaviour> {
         use wire::payload::Shape;
         match payload.shape {
             Some(Shape::LinearUpload(upload)) => {
                 let stats = upload
                     .stats
                     .ok_or_else(|| Misbehaviour::Unreadable("an upload without statistics".into()))?;
-                let stats = Private::received(LinearStats::from_wire(stats)?);
+                let stats = Private::received(LinearStats::from_wire(stats)?, came);
                 Ok(LinearMsg::Upload { number: upload.number, stats })
             }
             Some(Shape::View(view)) => {
@@ -154,19 +154,26 @@ impl Message for LinearMsg {
             LinearMsg::Signal { signal, number } => control_len(*signal as u32, *number, 0),
         }
     }
+
+    fn slot(&self) -> Option<u32> {
+        // A view is absolute: a newer one says it all.
+        matches!(self, LinearMsg::Download { .. }).then_some(0)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use cahoots_core::message::decode;
     use prost::Message as _;
 
     use super::*;
+    use crate::testing::released;
 
     fn examples() -> Vec<LinearMsg> {
         let mut stats = LinearStats::empty(2);
         stats.observe(&[0.5, -1.0], 2.0);
         vec![
-            LinearMsg::Upload { number: 300, stats: Private::received(stats.clone()) },
+            LinearMsg::Upload { number: 300, stats: released(stats.clone()) },
             LinearMsg::Download { view: View::new(7, stats), merged: 3 },
             LinearMsg::signal(Signal::Merged, 4),
             LinearMsg::signal(Signal::Request, 0),
@@ -182,7 +189,7 @@ mod tests {
         for message in examples() {
             let bytes = message.to_wire().encode_to_vec();
             assert_eq!(bytes.len(), message.wire_len(), "{message:?}");
-            let back = LinearMsg::from_wire(wire::Payload::decode(&bytes[..]).unwrap()).unwrap();
+            let back = decode::<LinearMsg>(&bytes).unwrap();
             assert_eq!(back.to_wire().encode_to_vec(), bytes);
         }
     }
@@ -199,13 +206,13 @@ mod tests {
 
     #[test]
     fn payloads_of_no_or_another_shape_are_refused() {
-        assert!(LinearMsg::from_wire(wire::Payload { shape: None }).is_err());
-        assert!(LinearMsg::from_wire(control(77, 0, 0)).is_err());
+        assert!(decode::<LinearMsg>(&wire::Payload { shape: None }.encode_to_vec()).is_err());
+        assert!(decode::<LinearMsg>(&control(77, 0, 0).encode_to_vec()).is_err());
         let unordered = wire::Clusters { sizes: vec![2, 3], ..Default::default() };
         let payload = wire::Payload { shape: Some(wire::payload::Shape::Clusters(unordered)) };
-        assert!(LinearMsg::from_wire(payload).is_err());
+        assert!(decode::<LinearMsg>(&payload.encode_to_vec()).is_err());
         let hollow = wire::LinearUpload { number: 1, ..Default::default() };
         let payload = wire::Payload { shape: Some(wire::payload::Shape::LinearUpload(hollow)) };
-        assert!(LinearMsg::from_wire(payload).is_err());
+        assert!(decode::<LinearMsg>(&payload.encode_to_vec()).is_err());
     }
 }

@@ -2,9 +2,7 @@
 
 use cahoots_core::plan::Schedule;
 use cahoots_core::policy::pick;
-use cahoots_core::{
-    ArmIndex, ArmSet, ArmStats, Cx, Learner, Machine, Misbehaviour, NodeId, Seat, Stream, Unprotected, UserId,
-};
+use cahoots_core::{ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Seat, Stream, Unprotected, UserId};
 use serde::{Deserialize, Serialize};
 
 use super::exploration::Exploration;
@@ -310,12 +308,12 @@ impl Machine for Client {
 impl Learner for Client {
     type Pending = Pending;
 
-    fn choose(&mut self, _user: UserId, _arms: ArmSet<'_>, _rng: &mut Stream) -> (ArmIndex, Pending) {
+    fn choose(&mut self, _user: UserId, _arms: ArmSet<'_>, _rng: &mut Stream) -> Choice<Pending> {
         let (arm, exploring) = match self.exploration.next() {
             Some(arm) => (arm, true),
             None => (self.exploit(), false),
         };
-        (arm, Pending { arm, exploring })
+        Picked::certain(arm).keeping(Pending { arm, exploring })
     }
 
     fn commit(&mut self, pending: &Pending, _cx: &mut Cx<'_, ArmMsg>) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cahoots_core::{ArmIndex, Cx, Gather, Machine, Membership, Misbehaviour, NodeId};
+use cahoots_core::{ArmIndex, Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId};
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
@@ -129,9 +129,9 @@ impl Server {
         let union: BTreeSet<ArmIndex> = sets.flatten().collect();
         let clients = f64::from(self.rules.clients);
         // Two exchanges per completed phase: C M T_c of Eq. (6) grows by 2 C M.
-        cx.metric("rounds", 2.0);
-        cx.metric("phases", self.phase as f64);
-        cx.metric("communication_loss", 2.0 * self.communication_loss * clients);
+        cx.report(Fact::Rounds(2));
+        cx.level("phases", self.phase as f64);
+        cx.report(Fact::CommunicationLoss(2.0 * self.communication_loss * clients));
         if !gaps.is_empty() && !union.is_empty() {
             let roots = gaps.into_iter().map(|gaps| gaps.into_iter().map(f64::sqrt).collect());
             let all = average(self.active.len(), roots);
@@ -173,8 +173,8 @@ impl Machine for Server {
 
     fn on_start(&mut self, cx: &mut Cx<'_, ArmMsg>) {
         // Shown even if no phase is ever completed.
-        cx.metric("phases", 0.0);
-        cx.metric("communication_loss", 0.0);
+        cx.level("phases", 0.0);
+        cx.report(Fact::CommunicationLoss(0.0));
     }
 
     fn on_message(

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cahoots_core::{Cx, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, View};
+use cahoots_core::{Cx, Fact, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, View};
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
@@ -71,7 +71,7 @@ impl Server {
             merged.merge(stats);
         }
         self.view = View::new(self.view.version() + 1, merged);
-        cx.metric("rounds", 1.0);
+        cx.report(Fact::Rounds(1));
         for client in parts.into_keys().chain(late) {
             let message = LinearMsg::Download { view: self.view.clone(), merged: self.uploaded(client) };
             cx.send(client, message);

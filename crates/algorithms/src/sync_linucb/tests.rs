@@ -1,12 +1,10 @@
 //! What the paper says, checked on small federations with scripted inputs.
 
-use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Private,
-    Seating, Setting,
-};
+use cahoots_core::{Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Seating, Setting};
 
 use super::{Client, Server, SyncLinucb, Valid};
 use crate::linear::{Chosen, LinearMsg, Signal};
+use crate::testing::released;
 
 fn setting() -> Setting {
     Setting {
@@ -58,7 +56,7 @@ fn message(server: &mut Server, from: u32, now: u64, message: LinearMsg) -> Vec<
 fn upload(number: u64, observations: u32) -> LinearMsg {
     let mut stats = LinearStats::empty(2);
     (0..observations).for_each(|_| stats.observe(&[0.0, 1.0], 1.0));
-    LinearMsg::Upload { number, stats: Private::received(stats) }
+    LinearMsg::Upload { number, stats: released(stats) }
 }
 
 #[test]

@@ -1,10 +1,7 @@
 #![doc = include_str!("README.md")]
 
 use cahoots_core::policy::Ucb1;
-use cahoots_core::{
-    Algorithm, ArmIndex, ArmSet, ArmStats, Cx, Learner, ParamError, Seat, Setting, Silence, Silent, Stream,
-    UserId, hears_nothing,
-};
+use cahoots_core::{Algorithm, ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, ParamError, Seat, Setting, Silence, Silent, Stream, UserId, hears_nothing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,9 +40,9 @@ hears_nothing!(Client);
 impl Learner for Client {
     type Pending = ArmIndex;
 
-    fn choose(&mut self, _user: UserId, _arms: ArmSet<'_>, _rng: &mut Stream) -> (ArmIndex, ArmIndex) {
-        let arm = self.policy.choose(&self.stats);
-        (arm, arm)
+    fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, _rng: &mut Stream) -> Choice<ArmIndex> {
+        let picked = self.policy.choose(&self.stats, arms);
+        picked.keeping(picked.arm)
     }
 
     fn observe(&mut self, arm: ArmIndex, reward: f64, _cx: &mut Cx<'_, Silence>) {

@@ -1,11 +1,13 @@
 //! LinUCB, LinTS and LinPHE on a ridge model, and the uniform policy as a floor.
 
-use cahoots_kernel::{Factor, Scores, Tiles};
+use cahoots_kernel::{Factor, Scores};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::pick::pick;
+use super::pick::Best;
 use super::radius::Confidence;
+use crate::contract::arms::ArmSet;
+use crate::contract::choice::Picked;
 use crate::ids::ArmIndex;
 use crate::rng::Stream;
 use crate::stats::LinearStats;
@@ -58,33 +60,40 @@ impl LinearPolicy {
     pub fn choose<S: FnOnce() -> LinearStats>(
         &self,
         model: LinearModel<'_, S>,
-        arms: &Tiles,
+        arms: ArmSet<'_>,
         rng: &mut Stream,
-    ) -> ArmIndex {
+    ) -> Picked {
         let factor = model.factor;
         match self.kind {
-            PolicyKind::Uniform => super::uniform(arms.len(), rng),
+            PolicyKind::Uniform => Picked::any(arms.draw(rng), arms.open()),
             PolicyKind::LinUcb => {
                 let radius = self.confidence.radius(factor.log_det(), model.count);
                 Scores::lend(|scores| {
-                    factor.score(arms, scores);
+                    factor.score(arms.features(), scores);
                     let widths = scores.width2.iter().map(|width2| radius * width2.sqrt());
-                    pick(scores.mean.iter().zip(widths).map(|(mean, width)| mean + width))
+                    let arm = pick_open(scores.mean.iter().zip(widths).map(|(mean, width)| mean + width), arms);
+                    let (mean, width2) = (scores.mean[arm.index()], scores.width2[arm.index()]);
+                    Picked::optimistic(arm, mean, radius * width2.sqrt())
                 })
             }
             PolicyKind::LinTs => {
                 // theta = W'(z + scale g), so x.theta = (W x).(z + scale g)
                 let direction: Vec<f64> =
                     factor.z().iter().map(|z| z + self.sampling_scale * rng.normal()).collect();
-                toward(factor, arms, &direction)
+                Scores::lend(|scores| {
+                    factor.score_toward(arms.features(), &direction, scores);
+                    Picked::arm(pick_open(scores.mean.iter().copied(), arms))
+                })
             }
             PolicyKind::LinPhe => {
                 let theta = self.perturbed(factor, &(model.stats)(), rng);
-                pick((0..arms.len()).map(|arm| {
-                    let mut x = vec![0.0; arms.dim()];
-                    arms.row_into(arm, &mut x);
+                let features = arms.features();
+                let mut x = vec![0.0; features.dim()];
+                let values = (0..arms.len()).map(|arm| {
+                    features.row_into(arm, &mut x);
                     x.iter().zip(&theta).map(|(a, b)| a * b).sum()
-                }))
+                });
+                Picked::arm(pick_open(values, arms))
             }
         }
     }
@@ -106,16 +115,19 @@ impl LinearPolicy {
     }
 }
 
-fn toward(factor: &Factor, arms: &Tiles, direction: &[f64]) -> ArmIndex {
-    Scores::lend(|scores| {
-        factor.score_toward(arms, direction, scores);
-        pick(scores.mean.iter().copied())
-    })
+/// The arm of the largest value among those that can be chosen.
+pub fn pick_open(values: impl Iterator<Item = f64>, arms: ArmSet<'_>) -> ArmIndex {
+    let mut best = Best::default();
+    for (arm, value) in values.enumerate().filter(|(arm, _)| arms.is_open(ArmIndex(*arm as u32))) {
+        best.offer(arm, value);
+    }
+    best.arm()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Tiles;
     use crate::policy::Radius;
     use crate::{Keys, NodeId};
 
@@ -146,9 +158,11 @@ mod tests {
     fn share_of_arm_0(policy: &LinearPolicy, stats: &LinearStats, n: u64) -> f64 {
         let factor = Factor::of(stats.gram.packed(), &stats.moment, RIDGE).unwrap();
         let keys = Keys::from_seed(5);
+        let arms = two_arms();
         let chosen = (0..n).filter(|&number| {
             let model = LinearModel { factor: &factor, count: stats.count, stats: || stats.clone() };
-            policy.choose(model, &two_arms(), &mut keys.choice(NodeId(0), number)) == ArmIndex(0)
+            let mut rng = keys.choice(NodeId(0), number);
+            policy.choose(model, ArmSet::featured(&arms).unwrap(), &mut rng).arm == ArmIndex(0)
         });
         chosen.count() as f64 / n as f64
     }

@@ -6,15 +6,7 @@ mod pick;
 mod radius;
 mod ucb1;
 
-pub use linear::{LinearModel, LinearPolicy, PolicyKind};
+pub use linear::{LinearModel, LinearPolicy, PolicyKind, pick_open};
 pub use pick::{Best, pick};
 pub use radius::{Confidence, Radius};
 pub use ucb1::Ucb1;
-
-use crate::ids::ArmIndex;
-use crate::rng::Stream;
-
-/// Any arm, each as likely.
-pub fn uniform(arms: usize, rng: &mut Stream) -> ArmIndex {
-    ArmIndex(rng.below(arms as u64) as u32)
-}

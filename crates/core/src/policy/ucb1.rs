@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pick::pick;
+use super::pick::Best;
+use crate::contract::arms::ArmSet;
+use crate::contract::choice::Picked;
 use crate::ids::ArmIndex;
 use crate::stats::ArmStats;
 
@@ -14,13 +16,18 @@ pub struct Ucb1 {
 }
 
 impl Ucb1 {
-    /// The arm with the highest index.
-    pub fn choose(&self, stats: &ArmStats) -> ArmIndex {
+    /// The arm with the highest index among those that can be chosen.
+    pub fn choose(&self, stats: &ArmStats, arms: ArmSet<'_>) -> Picked {
         let log_pulls = libm::log(stats.pulls().max(1) as f64);
-        pick((0..stats.arms() as u32).map(|arm| match stats.mean(ArmIndex(arm)) {
-            None => f64::INFINITY,
-            Some(mean) => mean + self.scale * (log_pulls / stats.count(ArmIndex(arm)) as f64).sqrt(),
-        }))
+        let width = |arm| self.scale * (log_pulls / stats.count(arm) as f64).sqrt();
+        let mut best = Best::default();
+        for arm in (0..stats.arms() as u32).map(ArmIndex).filter(|arm| arms.is_open(*arm)) {
+            best.offer(arm.index(), stats.mean(arm).map_or(f64::INFINITY, |mean| mean + width(arm)));
+        }
+        match stats.mean(best.arm()) {
+            Some(mean) => Picked::optimistic(best.arm(), mean, width(best.arm())),
+            None => Picked::certain(best.arm()),
+        }
     }
 }
 
@@ -32,10 +39,11 @@ mod tests {
     fn tries_every_arm_then_the_most_promising() {
         let mut stats = ArmStats::empty(3);
         let policy = Ucb1 { scale: std::f64::consts::SQRT_2 };
+        let arms = ArmSet::plain(3).unwrap();
         for arm in 0..3 {
-            assert_eq!(policy.choose(&stats), ArmIndex(arm));
+            assert_eq!(policy.choose(&stats, arms).arm, ArmIndex(arm));
             stats.observe(ArmIndex(arm), if arm == 1 { 1.0 } else { 0.0 });
         }
-        assert_eq!(policy.choose(&stats), ArmIndex(1));
+        assert_eq!(policy.choose(&stats, arms).arm, ArmIndex(1));
     }
 }

@@ -83,7 +83,7 @@ fn random_arms(rng: &mut Stream, dim: usize, local_dim: usize) -> Vec<(Vec<f64>,
 /// What a client would choose. Decisions with LinUCB draw nothing.
 fn choice(client: &mut Client, arms: &ArmBuffer, setting: &Setting, id: u32) -> ArmIndex {
     let seat = Seating::PerUser.seat(setting, NodeId(id));
-    client.choose(UserId(id), arms.arm_set(&seat).unwrap(), &mut random(0)).0
+    client.choose(UserId(id), arms.arm_set(&seat).unwrap(), &mut random(0)).arm()
 }
 
 /// A federation driven by hand, with a record of all that was sent.

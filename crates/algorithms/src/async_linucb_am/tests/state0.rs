@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cahoots_core::{Algorithm, Learner, LinearStats, Machine, NodeId, Seating, UserId, View};
+use cahoots_core::{Algorithm, Choice, Learner, LinearStats, Machine, NodeId, Picked, Seating, UserId, View};
 use serde_json::json;
 
 use super::*;
@@ -38,7 +38,8 @@ fn alg5_state0_is_linucb_on_stacked_features_decision_for_decision() {
         let mut whole = ArmBuffer::default();
         let rows: Vec<Vec<f64>> = arms.iter().map(|(g, l)| [g.clone(), l.clone()].concat()).collect();
         whole.features.fill(6, rows.iter().map(Vec::as_slice));
-        let (arm, pending) = alone.choose(UserId(0), whole.arm_set(&seat).unwrap(), &mut random(0));
+        let Choice { picked: Picked { arm, .. }, pending } =
+            alone.choose(UserId(0), whole.arm_set(&seat).unwrap(), &mut random(0));
         assert_eq!(choice(&mut client, &offer(&arms), &setting, 0), arm, "round {round}");
         choices.insert(arm);
         let reward = arms[arm.index()].0[0] + 0.1 * rng.normal();
@@ -156,7 +157,7 @@ fn a_reward_may_come_after_state0_is_over() {
     let mut client = client(json!({}), &setting, 0);
     let seat = Seating::PerUser.seat(&setting, NodeId(0));
     let arms = offer(&random_arms(&mut rng, 2, 1));
-    let (_, early) = client.choose(UserId(0), arms.arm_set(&seat).unwrap(), &mut random(0));
+    let early = client.choose(UserId(0), arms.arm_set(&seat).unwrap(), &mut random(0)).pending;
     while client.is_warming_up() {
         observe(&mut client, &vector(&mut rng, 2), &vector(&mut rng, 1), 0.1);
     }

@@ -112,8 +112,8 @@ impl Client {
         let means = average(active.len(), gis.rows().map(|row| (1.0, row)));
         let separated = rules.separated(epoch, active, &means, pulls);
         let next = rules.survivors(epoch, active, &means, pulls);
-        cx.metric("active_arms", next.len() as f64);
-        cx.metric("finished", f64::from(separated));
+        cx.level("active_arms", next.len() as f64);
+        cx.level("finished", f64::from(separated));
         self.stage = Stage::Exploring;
         self.explorer.advance_knowing(next, &means);
     }
@@ -123,8 +123,8 @@ impl Machine for Client {
     type Msg = MabMsg;
 
     fn on_start(&mut self, cx: &mut Cx<'_, MabMsg>) {
-        cx.metric("active_arms", self.explorer.active().len() as f64);
-        cx.metric("finished", f64::from(self.explorer.settled().is_some()));
+        cx.level("active_arms", self.explorer.active().len() as f64);
+        cx.level("finished", f64::from(self.explorer.settled().is_some()));
     }
 
     fn on_message(

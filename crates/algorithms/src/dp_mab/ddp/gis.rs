@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cahoots_core::{ArmIndex, Cx, Misbehaviour, NodeId, Private, Tick};
 use serde::{Deserialize, Serialize};
 
-use super::super::message::{Labels, MabMsg, Row, Table};
+use super::super::message::{Labels, MabMsg, Row, Table, values_of};
 use crate::arms::ArmValues;
 
 /// One round at one client.
@@ -32,7 +32,7 @@ impl Gis {
     /// A round opens with one's own means.
     pub(super) fn new(me: NodeId, clients: u32, own: &Private<ArmValues>, now: Tick) -> Self {
         let (round, arms) = (own.get().phase, own.get().arms.clone());
-        let row = Arc::new(Private::process(vec![own.clone()], |mut own| std::mem::take(&mut own[0].values)));
+        let row = Arc::new(values_of(own.clone()));
         Gis {
             round,
             clients,

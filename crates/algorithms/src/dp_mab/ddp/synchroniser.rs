@@ -1,7 +1,7 @@
 //! The "additional synchronization clock": knows who is ready and who has everything, and nothing about
 //! what anyone has learned.
 
-use cahoots_core::{Cx, Gather, Machine, Misbehaviour, NodeId, Tick};
+use cahoots_core::{Cx, Fact, Gather, Machine, Misbehaviour, NodeId, Tick};
 use serde::{Deserialize, Serialize};
 
 use super::super::message::MabMsg;
@@ -45,7 +45,7 @@ impl Synchroniser {
     fn end_if_full(&mut self, cx: &mut Cx<'_, MabMsg>) {
         let Some(since) = self.since.filter(|_| self.waiting.is_complete(cx.now())) else { return };
         let slots = cx.now() - since;
-        cx.metric("rounds", 1.0);
+        cx.report(Fact::Rounds(1));
         cx.count("slots", slots as f64);
         // Theorem 3 counts every edge in every slot of a round.
         cx.count("link_slots", (self.edges * slots) as f64);

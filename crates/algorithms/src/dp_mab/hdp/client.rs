@@ -8,7 +8,7 @@ use cahoots_core::{ArmIndex, Cx, Machine, Misbehaviour, NodeId, Private, Tick};
 use serde::{Deserialize, Serialize};
 
 use super::super::explorer::{Explorer, explores};
-use super::super::message::{MabMsg, Row, Table};
+use super::super::message::{MabMsg, Row, Table, values_of};
 use super::super::rules::{Rules, average};
 use crate::arms::{ActiveArms, ArmMsg, ArmValues};
 
@@ -61,7 +61,7 @@ impl Client {
     fn explored(&mut self, cx: &mut Cx<'_, MabMsg>) {
         self.explorer.protect(cx);
         let own = self.explorer.protected().expect("protected a moment ago").clone();
-        let row = Arc::new(Private::process(vec![own], |mut own| std::mem::take(&mut own[0].values)));
+        let row = Arc::new(values_of(own));
         self.held.insert(self.me, (row, cx.now()));
         self.go_on(cx);
     }
@@ -86,9 +86,10 @@ impl Client {
     /// Lines 9 and 10.
     fn upload(&mut self, cx: &mut Cx<'_, MabMsg>) {
         let (epoch, arms) = (self.explorer.epoch(), self.explorer.active().to_vec());
-        let rows = std::mem::take(&mut self.held).into_values().map(|(row, _)| (*row).clone()).collect();
-        let values = Private::process(rows, |rows: Vec<Vec<f64>>| {
-            let means = average(arms.len(), rows.iter().map(|row| (1.0, &row[..])));
+        let mut rows = std::mem::take(&mut self.held).into_values().map(|(row, _)| (*row).clone());
+        let first = rows.next().expect("a sink holds its own means");
+        let values = Private::process(first, rows.collect(), (epoch, arms), |rows, (epoch, arms)| {
+            let means = average(arms.len(), rows.iter().map(|row: &Vec<f64>| (1.0, &row[..])));
             ArmValues::new(epoch, arms, means)
         });
         cx.send(self.server, MabMsg::Arms(ArmMsg::Upload { number: epoch, values }));

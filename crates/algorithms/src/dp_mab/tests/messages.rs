@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use cahoots_core::message::Message;
-use cahoots_core::{ArmIndex, NodeId, Private, wire};
+use cahoots_core::message::{Message, decode};
+use cahoots_core::{ArmIndex, NodeId, wire};
 use prost::Message as _;
 
 use super::super::message::{Labels, MabMsg, Table};
 use crate::arms::ArmMsg;
+use crate::testing::released;
 
 fn examples() -> Vec<MabMsg> {
     let nodes = |list: &[u32]| list.iter().map(|n| NodeId(*n)).collect::<Vec<_>>();
-    let row = |values: &[f64]| Arc::new(Private::received(values.to_vec()));
+    let row = |values: &[f64]| Arc::new(released(values.to_vec()));
     vec![
         MabMsg::Advertise(Labels { phase: 3, nodes: nodes(&[0, 5, 300]) }),
         MabMsg::Request(Labels { phase: 3, nodes: nodes(&[7]) }),
@@ -31,7 +32,7 @@ fn lengths_are_known_without_encoding_and_round_trips_are_exact() {
     for message in examples() {
         let bytes = message.to_wire().encode_to_vec();
         assert_eq!(bytes.len(), message.wire_len(), "{message:?}");
-        let back = MabMsg::from_wire(wire::Payload::decode(&bytes[..]).unwrap()).unwrap();
+        let back = decode::<MabMsg>(&bytes).unwrap();
         assert_eq!(back.to_wire().encode_to_vec(), bytes);
         assert_eq!((back.kind(), back.scalars()), (message.kind(), message.scalars()));
     }
@@ -50,7 +51,7 @@ fn the_bytes_on_the_wire_are_what_they_always_were() {
 #[test]
 fn what_no_honest_peer_sends_is_refused() {
     use wire::payload::Shape;
-    let refused = |shape| MabMsg::from_wire(wire::Payload { shape: Some(shape) }).is_err();
+    let refused = |shape| decode::<MabMsg>(&wire::Payload { shape: Some(shape) }.encode_to_vec()).is_err();
     let nodes = |purpose, nodes| Shape::Nodes(wire::Nodes { purpose, phase: 1, nodes });
     assert!(refused(nodes(1, vec![])));
     assert!(refused(nodes(1, vec![3, 3])));

@@ -1,6 +1,6 @@
 //! Scripted inputs, one machine at a time.
 
-use cahoots_core::{Learner, Tick};
+use cahoots_core::{Fact, Learner, Tick};
 use serde_json::json;
 
 use super::*;
@@ -98,7 +98,8 @@ fn beyond_the_cap_clusters_are_still_of_mutually_similar_clients_and_it_is_said(
         let mut cx = Cx::new(NodeId::SERVER, 1, &keys, &mut positions, &mut effects);
         server.on_message(NodeId(id), upload(1, data(20, second)), &mut cx).unwrap();
     }
-    assert!(effects.metrics.contains(&("clique_fallbacks", 1.0)), "{:?}", effects.metrics);
+    let fallbacks = Fact::Level("clique_fallbacks".into(), 1.0);
+    assert!(effects.facts.contains(&fallbacks), "{:?}", effects.facts);
     // Clients 0 and 2 differ: never in one cluster. Everyone is in one.
     assert_eq!(server.clusters().list(), [vec![NodeId(0), NodeId(1)], vec![NodeId(1), NodeId(2)]]);
 }

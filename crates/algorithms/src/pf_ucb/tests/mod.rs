@@ -67,9 +67,9 @@ fn step<M: Machine>(
 /// One decision without its reward.
 fn decide(client: &mut Client, arms: usize) -> (ArmIndex, super::Pending) {
     let mut rng = Keys::from_seed(0).choice(NodeId(0), 1);
-    let (arm, pending) = client.choose(UserId(0), ArmSet::plain(arms).unwrap(), &mut rng);
-    step(client, |c, cx| c.commit(&pending, cx));
-    (arm, pending)
+    let choice = client.choose(UserId(0), ArmSet::plain(arms).unwrap(), &mut rng);
+    step(client, |c, cx| c.commit(&choice.pending, cx));
+    (choice.arm(), choice.pending)
 }
 
 /// A decision and its reward; what was sent.

@@ -1,19 +1,20 @@
 //! Algorithm 2.
 
-use cahoots_core::{Membership, NodeId, Private, snapshot};
+use cahoots_core::{Membership, NodeId, snapshot};
 use serde_json::json;
 
 use super::super::{ASK, READY};
 use super::*;
+use crate::testing::released;
 
 fn upload(number: u64, phase: u64, of: &[u32], values: &[f64]) -> ArmMsg {
     let values = ArmValues::new(phase, arms(of), values.to_vec());
-    ArmMsg::Upload { number, values: Private::received(values) }
+    ArmMsg::Upload { number, values: released(values) }
 }
 
 fn set(number: u64, phase: u64, of: &[u32]) -> ArmMsg {
     let active = ActiveArms { phase, arms: arms(of) };
-    ArmMsg::UploadActive { number, active: Private::received(active) }
+    ArmMsg::UploadActive { number, active: released(active) }
 }
 
 fn say(server: &mut Server, from: u32, message: ArmMsg) -> Vec<(NodeId, ArmMsg)> {

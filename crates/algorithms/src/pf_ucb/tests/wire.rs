@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use cahoots_core::host::{Event, Host, Input, LearnerHost, Outgoing};
-use cahoots_core::{ArmSet, NodeId, wire};
+use cahoots_core::drive::{Encoded, Event, Host, LearnerHost, Outgoing};
+use cahoots_core::{ArmSet, Effects, NodeId, Seats, message, wire};
 use prost::Message as _;
 use serde_json::json;
 use wire::payload::Shape;
@@ -16,7 +16,7 @@ struct Bytes {
     server: Host<Server>,
     keys: Keys,
     left: Vec<(usize, wire::Payload)>,
-    queue: VecDeque<(NodeId, Outgoing)>,
+    queue: VecDeque<(NodeId, Outgoing<ArmMsg>)>,
 }
 
 impl Bytes {
@@ -26,10 +26,11 @@ impl Bytes {
         ticks: u64,
         reward: impl Fn(usize, ArmIndex, u64) -> f64,
     ) -> Bytes {
-        let host = |id: u32| LearnerHost::new(NodeId(id), client(valid, setting, id), 4);
+        let seats = Seats::of::<PfUcb>(valid, setting);
+        let host = |id: u32| LearnerHost::new(seats.seat(NodeId(id)), client(valid, setting, id), 4);
         let mut bytes = Bytes {
             clients: (0..setting.users as u32).map(host).collect(),
-            server: Host::new(NodeId::SERVER, server(valid, setting)),
+            server: Host::new(seats.seat(NodeId::SERVER), server(valid, setting)),
             keys: Keys::from_seed(0),
             left: Vec::new(),
             queue: VecDeque::new(),
@@ -37,33 +38,48 @@ impl Bytes {
         for now in 1..=ticks {
             for index in 0..setting.users {
                 let set = ArmSet::plain(setting.arms).unwrap();
-                let (arm, id, input) = bytes.clients[index].choose(1, UserId(index as u32), set, &bytes.keys);
-                bytes.input(now, index, &input);
-                bytes.input(now, index, &Input::Reward { id, value: reward(index, arm, now) });
+                let choice = bytes.clients[index].choose(UserId(index as u32), set, &bytes.keys);
+                let value = reward(index, choice.arm(), now);
+                bytes.step(index, |client, keys, effects, out| {
+                    client.settle(now, choice.pending, value, keys, effects, out);
+                });
                 bytes.deliver(now);
             }
         }
         bytes
     }
 
-    fn input(&mut self, now: u64, index: usize, input: &Input<super::super::Pending>) {
-        let mut out = Vec::new();
-        self.clients[index].apply(now, input, &self.keys, &mut out).unwrap();
-        for message in out {
-            self.left.push((index, wire::Payload::decode(&message.payload[..]).unwrap()));
-            self.queue.push_back((NodeId(index as u32), message));
+    fn step(
+        &mut self,
+        index: usize,
+        step: impl FnOnce(
+            &mut LearnerHost<Client>,
+            &Keys,
+            &mut Effects<ArmMsg>,
+            &mut Vec<Outgoing<ArmMsg>>,
+        ),
+    ) {
+        let (mut effects, mut out) = (Effects::default(), Vec::new());
+        step(&mut self.clients[index], &self.keys, &mut effects, &mut out);
+        for sent in out {
+            let payload = message::encode(&sent.message);
+            self.left.push((index, wire::Payload::decode(&payload[..]).unwrap()));
+            self.queue.push_back((NodeId(index as u32), sent));
         }
     }
 
     fn deliver(&mut self, now: u64) {
-        while let Some((from, Outgoing { to, sequence, payload })) = self.queue.pop_front() {
-            let event = Event::Message { from, sequence, payload };
+        while let Some((from, Outgoing { to, sequence, message, .. })) = self.queue.pop_front() {
+            let bytes = message::encode(&message);
+            let event = Event::Message { from, sequence, skipped: 0, message: Encoded(&bytes) };
             if to == NodeId::SERVER {
-                let mut out = Vec::new();
-                self.server.apply(now, &event, &self.keys, &mut out).unwrap();
+                let (mut effects, mut out) = (Effects::default(), Vec::new());
+                self.server.apply(now, event, &self.keys, &mut effects, &mut out).unwrap();
                 self.queue.extend(out.into_iter().map(|message| (NodeId::SERVER, message)));
             } else {
-                self.input(now, to.index(), &Input::Event(event));
+                self.step(to.index(), |client, keys, effects, out| {
+                    client.apply(now, event, keys, effects, out).unwrap();
+                });
             }
         }
     }

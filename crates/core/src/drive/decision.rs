@@ -121,6 +121,11 @@ impl<P: Clone> Outstanding<P> {
         self.open.remove(&id).map(|(_, pending)| pending)
     }
 
+    /// Whether this decision still waits.
+    pub fn is_open(&self, id: DecisionId) -> bool {
+        self.open.contains_key(&id)
+    }
+
     /// Decisions taken before `tick`, oldest first.
     pub fn older_than(&self, tick: Tick) -> Vec<DecisionId> {
         self.open.iter().filter(|(_, (taken, _))| *taken < tick).map(|(id, _)| *id).collect()

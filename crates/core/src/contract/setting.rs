@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::contract::machine::Algorithm;
 use crate::ids::{NodeId, UserId};
+use crate::topology::Topology;
 
 /// The facts of a federation that algorithms may know in advance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,7 +81,66 @@ impl Seating {
                     _ => 0,
                 },
             },
+            clients: if me == NodeId::SERVER { self.clients(setting) as u32 } else { 0 },
             neighbours: Vec::new(),
+            masks: false,
+        }
+    }
+}
+
+/// The seats of one algorithm's federation.
+#[derive(Clone, Debug)]
+pub struct Seats {
+    setting: Setting,
+    seating: Seating,
+    topology: Option<Topology>,
+    masks: bool,
+}
+
+impl Seats {
+    /// Who sits where under an algorithm with these parameters, and who hears whom.
+    pub fn of<A: Algorithm>(valid: &A::Valid, setting: &Setting) -> Seats {
+        Seats {
+            setting: setting.clone(),
+            seating: A::seats(valid, setting),
+            topology: A::topology(valid).map(|(topology, _)| topology),
+            masks: A::takes_masks(valid),
+        }
+    }
+
+    /// Number of learners.
+    pub fn clients(&self) -> usize {
+        self.seating.clients(&self.setting)
+    }
+
+    /// The learner that decides for `user`.
+    pub fn seat_of(&self, user: UserId) -> NodeId {
+        self.seating.seat_of(&self.setting, user)
+    }
+
+    /// How users are mapped to learners.
+    pub fn seating(&self) -> &Seating {
+        &self.seating
+    }
+
+    /// One machine's place.
+    pub fn seat(&self, me: NodeId) -> Seat {
+        let seat = self.seating.seat(&self.setting, me);
+        let neighbours = match &self.topology {
+            Some(topology) if me.index() < topology.len() => topology.neighbours(me).to_vec(),
+            _ => Vec::new(),
+        };
+        Seat { neighbours, masks: self.masks, ..seat }
+    }
+
+    /// Whether `to` hears what `from` says: clients the server and their neighbours, the server its clients.
+    pub fn hears(&self, to: NodeId, from: NodeId) -> bool {
+        let clients = self.clients();
+        match (to, from) {
+            (NodeId::SERVER, client) | (client, NodeId::SERVER) => client.index() < clients,
+            (to, from) => self.topology.as_ref().is_some_and(|topology| {
+                to.index() < topology.len() && topology.neighbours(to).binary_search(&from).is_ok()
+            }),
         }
     }
 }
@@ -95,8 +156,22 @@ pub struct Seat {
     pub dim: usize,
     /// Features that only this client's arms have; 0 where its users differ in their number.
     pub local_dim: usize,
-    /// Peers I can talk to.
+    /// How many clients a server has; 0 at a client's seat.
+    pub clients: u32,
+    /// Peers I can talk to, in order.
     pub neighbours: Vec<NodeId>,
+    /// Whether arms may be offered of which some cannot be chosen.
+    pub masks: bool,
+}
+
+impl Seat {
+    /// Whether this machine hears what `from` says.
+    pub fn hears(&self, from: NodeId) -> bool {
+        if self.me == NodeId::SERVER {
+            return from.0 < self.clients;
+        }
+        from == self.server || self.neighbours.binary_search(&from).is_ok()
+    }
 }
 
 #[cfg(test)]

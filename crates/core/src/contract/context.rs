@@ -1,8 +1,11 @@
 //! What a machine may do to the outside, and nothing else: send, ask to be
-//! woken, release a statistic, report a metric, draw from its two streams.
+//! woken, release a statistic, report a fact, draw from its two streams.
 
+use std::borrow::Cow;
+
+use crate::contract::fact::Fact;
+use crate::contract::private::{Mechanism, Private};
 use crate::ids::{NodeId, Tick};
-use crate::private::{Mechanism, Private, ReleaseFact};
 use crate::rng::{Keys, Positions, Stream};
 
 /// Effects of one or more steps, in a buffer that drivers reuse.
@@ -12,23 +15,13 @@ pub struct Effects<M> {
     pub outbox: Vec<(NodeId, M)>,
     /// The machine's one wake, if the step set it.
     pub wake: Option<Tick>,
-    /// Reported values, by name.
-    pub metrics: Vec<(&'static str, f64)>,
-    /// Things that were counted, by name; they add up.
-    pub counts: Vec<(&'static str, f64)>,
-    /// Releases, for the accountant.
-    pub releases: Vec<ReleaseFact>,
+    /// What the step was about.
+    pub facts: Vec<Fact>,
 }
 
 impl<M> Default for Effects<M> {
     fn default() -> Self {
-        Effects {
-            outbox: Vec::new(),
-            wake: None,
-            metrics: Vec::new(),
-            counts: Vec::new(),
-            releases: Vec::new(),
-        }
+        Effects { outbox: Vec::new(), wake: None, facts: Vec::new() }
     }
 }
 
@@ -37,9 +30,7 @@ impl<M> Effects<M> {
     pub fn clear(&mut self) {
         self.outbox.clear();
         self.wake = None;
-        self.metrics.clear();
-        self.counts.clear();
-        self.releases.clear();
+        self.facts.clear();
     }
 }
 
@@ -64,6 +55,13 @@ impl<'a, M> Cx<'a, M> {
         Cx { me, now, keys, positions, effects }
     }
 
+    /// A step outside any host: what `step` returned, and its effects. For tests and measurements.
+    pub fn rehearse<T>(me: NodeId, now: Tick, step: impl FnOnce(&mut Cx<'_, M>) -> T) -> (T, Effects<M>) {
+        let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
+        let result = step(&mut Cx::new(me, now, &keys, &mut positions, &mut effects));
+        (result, effects)
+    }
+
     /// Who is taking the step.
     pub fn me(&self) -> NodeId {
         self.me
@@ -85,15 +83,19 @@ impl<'a, M> Cx<'a, M> {
         self.effects.wake = Some(tick.max(self.now + 1));
     }
 
-    /// Reports a value. Of most metrics a ledger keeps the last one; `rounds` and `communication_loss` add
-    /// up, and the latter is part of the regret.
-    pub fn metric(&mut self, name: &'static str, value: f64) {
-        self.effects.metrics.push((name, value));
+    /// Reports a fact.
+    pub fn report(&mut self, fact: Fact) {
+        self.effects.facts.push(fact);
     }
 
-    /// Counts something: what is reported under one name adds up, over all machines.
-    pub fn count(&mut self, name: &'static str, value: f64) {
-        self.effects.counts.push((name, value));
+    /// Reports a value under a name of one's own; the last one counts.
+    pub fn level(&mut self, name: impl Into<Cow<'static, str>>, value: f64) {
+        self.report(Fact::Level(name.into(), value));
+    }
+
+    /// Counts something under a name of one's own: it adds up, over all machines.
+    pub fn count(&mut self, name: impl Into<Cow<'static, str>>, value: f64) {
+        self.report(Fact::Count(name.into(), value));
     }
 
     /// Makes a statistic fit to leave, and puts the release on record.
@@ -101,7 +103,7 @@ impl<'a, M> Cx<'a, M> {
         let mut noise = self.keys.privacy(self.me, self.positions.privacy);
         let released = mechanism.release(exact, &mut noise);
         self.positions.privacy = noise.position();
-        self.effects.releases.push(mechanism.fact());
+        self.report(Fact::Release(mechanism.fact()));
         Private::released(released)
     }
 

@@ -1,25 +1,57 @@
 //! What may leave a client: a statistic that went through a mechanism. The
 //! fields of an upload have type [`Private`], so leaving a release out is a type
 //! error. A mechanism may be [`Unprotected`]; then that is on the record.
+//!
+//! There are four ways to have one, and no fifth: release it ([`Cx::release`](crate::Cx::release)), read it
+//! from a peer's bytes ([`Arrived`] is made by the decoder alone), compute it from released values and public
+//! ones ([`Private::process`]), or restore a snapshot of a machine that had it.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::rng::Stream;
 
 /// A statistic that has been released by a mechanism, or that came from a peer
 /// who released it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// Exact values cannot be passed off as released:
+///
+/// ```compile_fail
+/// let forged = cahoots_core::Private(vec![1.0]);
+/// ```
+/// ```compile_fail
+/// let forged = cahoots_core::Private::received(vec![1.0], cahoots_core::Arrived(()));
+/// ```
+/// ```compile_fail
+/// let exact = vec![1.0];
+/// // At least one released input, and a function that carries nothing else with it.
+/// let forged = cahoots_core::Private::process(vec![], (), |_, ()| exact.clone());
+/// ```
+/// ```
+/// let forged: Result<cahoots_core::Private<f64>, _> = serde_json::from_str("1.0");
+/// assert!(forged.is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
 pub struct Private<S>(S);
+
+/// Shows that a value was read from a peer's bytes: only the decoder makes one.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived(());
+
+impl Arrived {
+    pub(crate) const BY_DECODING: Arrived = Arrived(());
+}
 
 impl<S> Private<S> {
     pub(crate) fn released(value: S) -> Self {
         Private(value)
     }
 
-    /// What a peer sent. Only message decoding calls this.
-    pub fn received(value: S) -> Self {
+    /// What a peer sent.
+    pub fn received(value: S, _came: Arrived) -> Self {
         Private(value)
     }
 
@@ -33,9 +65,42 @@ impl<S> Private<S> {
         self.0
     }
 
-    /// Whatever is computed from released values alone is released too (post-processing).
-    pub fn process<T>(released: Vec<Private<S>>, compute: impl FnOnce(Vec<S>) -> T) -> Private<T> {
-        Private(compute(released.into_iter().map(Private::into_inner).collect()))
+    /// Whatever is computed from released values and public ones alone is released too (post-processing).
+    /// `compute` is a plain function: it cannot bring anything exact with it.
+    pub fn process<P, T>(
+        first: Private<S>,
+        others: Vec<Private<S>>,
+        public: P,
+        compute: fn(Vec<S>, P) -> T,
+    ) -> Private<T> {
+        let released = std::iter::once(first).chain(others).map(Private::into_inner).collect();
+        Private(compute(released, public))
+    }
+}
+
+thread_local! {
+    /// Whether this thread is restoring a snapshot.
+    static RESTORING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `restore`, inside which released values can be read back.
+pub(crate) fn while_restoring<T>(restore: impl FnOnce() -> T) -> T {
+    struct Until(bool);
+    impl Drop for Until {
+        fn drop(&mut self) {
+            RESTORING.set(self.0);
+        }
+    }
+    let _until = Until(RESTORING.replace(true));
+    restore()
+}
+
+impl<'de, S: Deserialize<'de>> Deserialize<'de> for Private<S> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !RESTORING.get() {
+            return Err(serde::de::Error::custom("released values are read from snapshots alone"));
+        }
+        S::deserialize(deserializer).map(Private)
     }
 }
 

@@ -1,6 +1,9 @@
 //! What machines send each other: typed in simulation, protobuf on a network.
 //! Both must give the same run.
 
+use prost::Message as _;
+
+use crate::contract::private::Arrived;
 use crate::error::Misbehaviour;
 use crate::wire;
 
@@ -25,10 +28,27 @@ pub trait Message: Clone + std::fmt::Debug + Send + Sync + 'static {
     fn scalars(&self) -> u64;
     /// As a payload for the network.
     fn to_wire(&self) -> wire::Payload;
-    /// From a payload; whatever a peer may send must be refused or taken, never panic.
-    fn from_wire(payload: wire::Payload) -> Result<Self, Misbehaviour>;
+    /// From a payload; whatever a peer may send must be refused or taken, never panic. `came` shows that
+    /// it was read from bytes: what it carries is as private as its sender made it.
+    fn from_wire(payload: wire::Payload, came: Arrived) -> Result<Self, Misbehaviour>;
     /// Length of the encoded payload, without encoding it.
     fn wire_len(&self) -> usize;
+    /// Messages that say all there is to say: a newer one on the same link and in the same slot makes an
+    /// older one, if nothing was sent in between, superfluous. `None` where every message counts.
+    fn slot(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// A message as bytes.
+pub fn encode<M: Message>(message: &M) -> Vec<u8> {
+    message.to_wire().encode_to_vec()
+}
+
+/// The message that these bytes are.
+pub fn decode<M: Message>(bytes: &[u8]) -> Result<M, Misbehaviour> {
+    let payload = wire::Payload::decode(bytes).map_err(|e| Misbehaviour::Unreadable(e.to_string()))?;
+    M::from_wire(payload, Arrived::BY_DECODING)
 }
 
 /// The message of an algorithm that sends none.
@@ -64,7 +84,7 @@ impl Message for Silence {
     fn to_wire(&self) -> wire::Payload {
         match *self {}
     }
-    fn from_wire(_payload: wire::Payload) -> Result<Self, Misbehaviour> {
+    fn from_wire(_payload: wire::Payload, _came: Arrived) -> Result<Self, Misbehaviour> {
         Err(Misbehaviour::Unexpected("this algorithm sends no messages".into()))
     }
     fn wire_len(&self) -> usize {

@@ -6,14 +6,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::arms::ArmSet;
-use crate::context::Cx;
+use crate::contract::arms::ArmSet;
+use crate::contract::choice::Choice;
+use crate::contract::context::Cx;
+use crate::contract::message::{Kind, Message};
+use crate::contract::private::Claim;
+use crate::contract::setting::{Seat, Seating, Setting};
 use crate::error::{Misbehaviour, ParamError};
 use crate::ids::{ArmIndex, NodeId, UserId};
-use crate::message::{Kind, Message};
-use crate::private::Claim;
 use crate::rng::Stream;
-use crate::setting::{Seat, Seating, Setting};
 use crate::topology::Topology;
 
 /// Someone came or left.
@@ -34,7 +35,8 @@ pub trait Machine: Serialize + DeserializeOwned + Send + 'static {
     /// Called once, before anything else.
     fn on_start(&mut self, _cx: &mut Cx<'_, Self::Msg>) {}
 
-    /// A message came. `Err` means that nothing has changed.
+    /// A message came, from someone whom this machine's seat names: drivers refuse all others. `Err` means
+    /// that nothing has changed.
     fn on_message(
         &mut self,
         from: NodeId,
@@ -55,7 +57,7 @@ pub trait Learner: Machine {
     type Pending: Clone + std::fmt::Debug + Serialize + DeserializeOwned + Send + 'static;
 
     /// Picks an arm. May refresh caches; must not change anything else.
-    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> (ArmIndex, Self::Pending);
+    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Self::Pending>;
 
     /// The decision is taken. Replay calls this without `choose`.
     fn commit(&mut self, _pending: &Self::Pending, _cx: &mut Cx<'_, Self::Msg>) {}
@@ -133,6 +135,20 @@ pub trait Algorithm: Sized + 'static {
     fn topology(_valid: &Self::Valid) -> Option<(Topology, Vec<NodeId>)> {
         None
     }
+
+    /// Whether its learners can leave out arms that are masked; those who explore by a fixed schedule cannot.
+    fn takes_masks(_valid: &Self::Valid) -> bool {
+        false
+    }
+
+    /// Keys that may change while a federation runs.
+    const CHANGEABLE: &'static [&'static str] = &[];
+
+    /// A running client under parameters that differ in [`Self::CHANGEABLE`] keys alone.
+    fn change_client(_valid: &Self::Valid, _client: &mut Self::Client) {}
+
+    /// A running server under parameters that differ in [`Self::CHANGEABLE`] keys alone.
+    fn change_server(_valid: &Self::Valid, _server: &mut Self::Server) {}
 
     /// Who sits where.
     fn seats(_valid: &Self::Valid, _setting: &Setting) -> Seating {

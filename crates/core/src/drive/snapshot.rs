@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 const MAGIC: [u8; 4] = *b"CHSN";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// A snapshot that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +15,8 @@ pub enum SnapshotError {
     Damaged(String),
     /// Written by another version.
     #[error(
-        "snapshot version {0}, this build reads version {VERSION}: start the version that wrote it, shut it down cleanly, then upgrade"
+        "snapshot version {0}, this build reads version {VERSION}: go on with the build that wrote it, or, to upgrade, let every \
+         client upload what it has with that build, then begin a new federation (a new name and new stores) with this one"
     )]
     Version(u8),
     /// Written on a host with other arithmetic.
@@ -44,7 +45,8 @@ pub fn restore<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, SnapshotError> {
     if header[5] != profile_byte() {
         return Err(SnapshotError::Arithmetic(if header[5] == 0 { "without" } else { "with" }));
     }
-    let (state, rest) = postcard::take_from_bytes(body).map_err(|e| damaged(&e.to_string()))?;
+    let taken = crate::contract::private::while_restoring(|| postcard::take_from_bytes(body));
+    let (state, rest) = taken.map_err(|e| damaged(&e.to_string()))?;
     if rest.is_empty() { Ok(state) } else { Err(damaged("bytes left over")) }
 }
 
@@ -67,5 +69,9 @@ mod tests {
         let mut newer = bytes.clone();
         newer[4] = 9;
         assert_eq!(restore::<(u64, Vec<f64>)>(&newer), Err(SnapshotError::Version(9)));
+        let mut older = bytes;
+        older[4] = 1;
+        let refusal = restore::<(u64, Vec<f64>)>(&older).unwrap_err().to_string();
+        assert!(refusal.contains("version 1") && refusal.contains("to upgrade"), "{refusal}");
     }
 }

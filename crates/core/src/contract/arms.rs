@@ -1,0 +1,221 @@
+//! The arms of one decision. An [`ArmSet`] is never empty, always finite and of
+//! the dimensions that its seat expects: learners need not check again.
+
+use std::sync::Arc;
+
+use cahoots_kernel::Tiles;
+use smallvec::SmallVec;
+
+use crate::contract::setting::Seat;
+use crate::ids::ArmIndex;
+use crate::rng::Stream;
+
+/// Features of one arm. Short ones need no allocation.
+pub type Context = SmallVec<[f64; 26]>;
+
+/// Arms that cannot be offered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArmError {
+    /// No arms.
+    #[error("no arms to choose from: offer at least one")]
+    Empty,
+    /// Wrong number of features.
+    #[error("arms with {got} {which} features where {expected} are expected")]
+    Dimension {
+        /// Global or local.
+        which: &'static str,
+        /// What the seat expects.
+        expected: usize,
+        /// What was offered.
+        got: usize,
+    },
+    /// NaN or infinite.
+    #[error("an arm has a feature that is not a finite number")]
+    NotFinite,
+    /// A list beside the arms that is not as long as they are.
+    #[error("{got} {what} for {arms} arms: give one for each")]
+    Unlike {
+        /// Names or masks.
+        what: &'static str,
+        /// How many came.
+        got: usize,
+        /// For how many arms.
+        arms: usize,
+    },
+    /// Nothing can be chosen.
+    #[error("all arms are masked: leave at least one that can be chosen")]
+    AllMasked,
+    /// A mask where an algorithm needs all its arms.
+    #[error("this algorithm needs every arm at every decision and cannot leave out masked ones: offer all of them")]
+    NoMasks,
+}
+
+/// What an app calls an arm.
+pub type ArmName = Arc<str>;
+
+/// Reusable storage for the arms of one decision, in SIMD order.
+#[derive(Clone, Debug, Default)]
+pub struct ArmBuffer {
+    /// Features that all clients share; empty for K-armed settings.
+    pub features: Tiles,
+    /// Features that only this client has; empty where there are none.
+    pub local: Tiles,
+    /// Arms without features (K-armed settings).
+    pub plain: usize,
+    /// Names of the arms, where they have any.
+    pub names: Vec<ArmName>,
+    /// Which arms cannot be chosen this time; empty where all can.
+    pub masked: Vec<bool>,
+}
+
+impl ArmBuffer {
+    /// Checks the arms against what a seat expects.
+    pub fn arm_set(&self, seat: &Seat) -> Result<ArmSet<'_>, ArmError> {
+        let mut set = self.featured(seat)?;
+        let beside = |what, got: usize| {
+            if got == 0 || got == set.len { Ok(()) } else { Err(ArmError::Unlike { what, got, arms: set.len }) }
+        };
+        beside("names", self.names.len())?;
+        beside("masks", self.masked.len())?;
+        set.names = &self.names;
+        if self.masked.contains(&true) {
+            if !seat.masks {
+                return Err(ArmError::NoMasks);
+            }
+            if !self.masked.contains(&false) {
+                return Err(ArmError::AllMasked);
+            }
+            set.masked = &self.masked;
+        }
+        Ok(set)
+    }
+
+    fn featured(&self, seat: &Seat) -> Result<ArmSet<'_>, ArmError> {
+        if seat.dim == 0 {
+            return ArmSet::plain(self.plain);
+        }
+        if self.features.is_empty() {
+            return Err(ArmError::Empty);
+        }
+        let fits = |which, tiles: &Tiles, expected| {
+            if tiles.dim() != expected {
+                return Err(ArmError::Dimension { which, expected, got: tiles.dim() });
+            }
+            if tiles.is_finite() { Ok(()) } else { Err(ArmError::NotFinite) }
+        };
+        fits("global", &self.features, seat.dim)?;
+        let shared = ArmSet { features: Some(&self.features), ..ArmSet::of(self.features.len()) };
+        if seat.local_dim == 0 {
+            return Ok(shared);
+        }
+        fits("local", &self.local, seat.local_dim)?;
+        if self.local.len() != self.features.len() {
+            return Err(ArmError::Dimension {
+                which: "local",
+                expected: self.features.len(),
+                got: self.local.len(),
+            });
+        }
+        Ok(ArmSet { local: Some(&self.local), ..shared })
+    }
+}
+
+/// The arms of one decision, checked.
+#[derive(Clone, Copy, Debug)]
+pub struct ArmSet<'a> {
+    len: usize,
+    features: Option<&'a Tiles>,
+    local: Option<&'a Tiles>,
+    names: &'a [ArmName],
+    masked: &'a [bool],
+}
+
+impl<'a> ArmSet<'a> {
+    fn of(len: usize) -> ArmSet<'a> {
+        ArmSet { len, features: None, local: None, names: &[], masked: &[] }
+    }
+
+    /// `len` arms without features.
+    pub fn plain(len: usize) -> Result<ArmSet<'a>, ArmError> {
+        if len == 0 { Err(ArmError::Empty) } else { Ok(ArmSet::of(len)) }
+    }
+
+    /// Arms with shared features alone, none of them masked.
+    pub fn featured(features: &'a Tiles) -> Result<ArmSet<'a>, ArmError> {
+        match features {
+            none if none.is_empty() => Err(ArmError::Empty),
+            some if some.is_finite() => Ok(ArmSet { features: Some(some), ..ArmSet::of(some.len()) }),
+            _ => Err(ArmError::NotFinite),
+        }
+    }
+
+    /// Number of arms, at least one.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether an arm can be chosen. Seats whose algorithm takes no masks are only ever offered arms that can.
+    pub fn is_open(&self, arm: ArmIndex) -> bool {
+        !self.masked.get(arm.index()).copied().unwrap_or(false)
+    }
+
+    /// Which arms cannot be chosen; `None` where all can.
+    pub fn masked(&self) -> Option<&'a [bool]> {
+        (!self.masked.is_empty()).then_some(self.masked)
+    }
+
+    /// Number of arms that can be chosen, at least one.
+    pub fn open(&self) -> usize {
+        self.len - self.masked.iter().filter(|masked| **masked).count()
+    }
+
+    /// Any arm that can be chosen, each as likely.
+    pub fn draw(&self, rng: &mut Stream) -> ArmIndex {
+        let nth = rng.below(self.open() as u64) as usize;
+        if self.masked.is_empty() {
+            return ArmIndex(nth as u32);
+        }
+        let mut open = (0..self.len as u32).map(ArmIndex).filter(|arm| self.is_open(*arm));
+        open.nth(nth).expect("as many as were counted")
+    }
+
+    /// What an app calls an arm, if it said so.
+    pub fn name(&self, arm: ArmIndex) -> Option<&'a ArmName> {
+        self.names.get(arm.index())
+    }
+
+    /// Shared features. Linear learners are only ever seated where there are some.
+    pub fn features(&self) -> &'a Tiles {
+        self.features.expect("a linear learner was seated in a K-armed setting")
+    }
+
+    /// The same arms with other features.
+    pub fn with_features<'b>(&self, features: &'b Tiles) -> ArmSet<'b>
+    where
+        'a: 'b,
+    {
+        ArmSet { features: Some(features), ..*self }
+    }
+
+    /// Features of this client alone, where there are any.
+    pub fn local(&self) -> Option<&'a Tiles> {
+        self.local
+    }
+
+    /// Shared features of one arm.
+    pub fn context(&self, arm: ArmIndex) -> Context {
+        row(self.features(), arm)
+    }
+
+    /// Local features of one arm (none where there are none).
+    pub fn local_context(&self, arm: ArmIndex) -> Context {
+        self.local.map_or_else(Context::new, |tiles| row(tiles, arm))
+    }
+}
+
+fn row(tiles: &Tiles, arm: ArmIndex) -> Context {
+    let mut context: Context = smallvec::smallvec![0.0; tiles.dim()];
+    tiles.row_into(arm.index(), &mut context);
+    context
+}

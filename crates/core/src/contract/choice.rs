@@ -1,0 +1,59 @@
+//! What a learner answers when it is asked: the arm, and how sure it is of it.
+
+use crate::ids::ArmIndex;
+
+/// An arm that a policy picked, and what the policy can say about it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Picked {
+    /// The arm.
+    pub arm: ArmIndex,
+    /// What the arms were compared by.
+    pub score: Option<f64>,
+    /// Where the policy believes the arm's expected reward to lie.
+    pub interval: Option<(f64, f64)>,
+    /// How likely the policy was to pick this arm of these; 1 where nothing was drawn.
+    pub probability: Option<f64>,
+}
+
+impl Picked {
+    /// An arm of which nothing more is known.
+    pub fn arm(arm: ArmIndex) -> Picked {
+        Picked { arm, score: None, interval: None, probability: None }
+    }
+
+    /// An arm that follows from what is known, without a draw.
+    pub fn certain(arm: ArmIndex) -> Picked {
+        Picked { probability: Some(1.0), ..Picked::arm(arm) }
+    }
+
+    /// An arm for which a policy was optimistic: the upper end of `mean` plus or minus `width`.
+    pub fn optimistic(arm: ArmIndex, mean: f64, width: f64) -> Picked {
+        Picked { score: Some(mean + width), interval: Some((mean - width, mean + width)), ..Picked::certain(arm) }
+    }
+
+    /// Any of `arms`, each as likely.
+    pub fn any(arm: ArmIndex, arms: usize) -> Picked {
+        Picked { probability: Some(1.0 / arms as f64), ..Picked::arm(arm) }
+    }
+
+    /// The answer, with what it keeps until its reward comes.
+    pub fn keeping<P>(self, pending: P) -> Choice<P> {
+        Choice { picked: self, pending }
+    }
+}
+
+/// A learner's answer. Nothing has changed until it is committed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice<P> {
+    /// The arm, and what is known of it.
+    pub picked: Picked,
+    /// What the decision keeps until its reward comes.
+    pub pending: P,
+}
+
+impl<P> Choice<P> {
+    /// The arm.
+    pub fn arm(&self) -> ArmIndex {
+        self.picked.arm
+    }
+}

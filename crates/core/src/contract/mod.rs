@@ -1,0 +1,11 @@
+//! What an algorithm is: machines that take inputs and write their effects, the messages between them, what
+//! may leave a client, and what is given before anything is learned. Drivers are in [`crate::drive`].
+
+pub mod arms;
+pub mod choice;
+pub mod context;
+pub mod fact;
+pub mod machine;
+pub mod message;
+pub mod private;
+pub mod setting;

@@ -1,0 +1,152 @@
+//! What happens to machines, and what leaves them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::contract::machine::Membership;
+use crate::contract::message::{self, Message};
+use crate::drive::decision::DecisionId;
+use crate::error::Misbehaviour;
+use crate::ids::{NodeId, Tick};
+
+/// What happens to any machine. `T` is how its messages come: typed, or as bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Event<T> {
+    /// The first input of a new machine.
+    Start,
+    /// A message, as it came over a link.
+    Message {
+        /// Who sent it.
+        from: NodeId,
+        /// Its number on the link.
+        sequence: u64,
+        /// How many numbers before it were given to messages that it makes superfluous.
+        skipped: u64,
+        /// What was sent.
+        message: T,
+    },
+    /// The tick that was asked for.
+    Wake,
+    /// Someone joined or left.
+    Membership(Membership),
+}
+
+/// What happens to a node, as it is logged; `P` is what a learner's decisions keep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Input<P> {
+    /// What happens to any machine.
+    Event(Event<Vec<u8>>),
+    /// A decision was taken: only its pending part is logged.
+    Decide {
+        /// Its name.
+        id: DecisionId,
+        /// What waits for the reward.
+        pending: P,
+    },
+    /// A reward came.
+    Reward {
+        /// For this decision.
+        id: DecisionId,
+        /// Its value.
+        value: f64,
+    },
+    /// A reward will not come.
+    Abandon {
+        /// For this decision.
+        id: DecisionId,
+    },
+    /// Parameters that may change while a federation runs have changed.
+    Change {
+        /// Counts the changes.
+        version: u64,
+        /// All parameters, in TOML.
+        params: String,
+    },
+}
+
+/// An input and when it happened: one entry of the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timed<I> {
+    /// The tick.
+    pub now: Tick,
+    /// What happened.
+    pub input: I,
+}
+
+/// A message as it comes over a link.
+pub trait Incoming<M> {
+    /// The message, or why there is none in it.
+    fn read(self) -> Result<M, Misbehaviour>;
+}
+
+/// A message that never was bytes.
+#[derive(Clone, Debug)]
+pub struct Typed<M>(pub M);
+
+impl<M> Incoming<M> for Typed<M> {
+    fn read(self) -> Result<M, Misbehaviour> {
+        Ok(self.0)
+    }
+}
+
+/// A message as bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Encoded<'a>(pub &'a [u8]);
+
+impl<M: Message> Incoming<M> for Encoded<'_> {
+    fn read(self) -> Result<M, Misbehaviour> {
+        message::decode(self.0)
+    }
+}
+
+impl Event<Vec<u8>> {
+    /// The same event with its bytes borrowed.
+    pub fn borrowed(&self) -> Event<Encoded<'_>> {
+        match self {
+            Event::Start => Event::Start,
+            Event::Wake => Event::Wake,
+            Event::Membership(change) => Event::Membership(*change),
+            Event::Message { from, sequence, skipped, message } => Event::Message {
+                from: *from,
+                sequence: *sequence,
+                skipped: *skipped,
+                message: Encoded(message),
+            },
+        }
+    }
+}
+
+/// A numbered message that is ready to leave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outgoing<M> {
+    /// Receiver.
+    pub to: NodeId,
+    /// Its number on the link.
+    pub sequence: u64,
+    /// Its place among all messages of its sender.
+    pub order: u64,
+    /// What is sent.
+    pub message: M,
+}
+
+/// Where messages go: a simulated wire, the queues of a deployment.
+pub trait Outbox<M> {
+    /// Takes a message on its way.
+    fn post(&mut self, message: Outgoing<M>);
+}
+
+impl<M> Outbox<M> for Vec<Outgoing<M>> {
+    fn post(&mut self, message: Outgoing<M>) {
+        self.push(message);
+    }
+}
+
+/// What became of an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// The machine took it.
+    Done,
+    /// A message that had been taken before.
+    Seen,
+    /// The machine refused the message and has not changed; the number is used up.
+    Refused(Misbehaviour),
+}

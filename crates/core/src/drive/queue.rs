@@ -1,0 +1,164 @@
+//! What awaits confirmation, link by link. A queue lies outside the replicated state of its machine: a
+//! replay of the machine's inputs fills it again, and whoever receives says how far it has come.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use super::event::{Outbox, Outgoing};
+use super::snapshot::{self, SnapshotError};
+use crate::contract::message::{self, Message};
+use crate::ids::NodeId;
+
+/// A message that its receiver has not confirmed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Its number on this link.
+    pub sequence: u64,
+    /// How many numbers before it were given to messages that it makes superfluous.
+    pub skipped: u64,
+    /// Its place among all messages of its sender, so that all links together
+    /// can be sent again in the original order.
+    pub order: u64,
+    /// Which of its kind replaces it, if any does.
+    slot: Option<u32>,
+    /// The encoded payload.
+    pub payload: Vec<u8>,
+}
+
+/// The queues of one node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Queues {
+    links: BTreeMap<NodeId, VecDeque<Waiting>>,
+}
+
+impl<M: Message> Outbox<M> for Queues {
+    fn post(&mut self, Outgoing { to, sequence, order, message }: Outgoing<M>) {
+        let queue = self.links.entry(to).or_default();
+        let slot = message.slot();
+        let mut skipped = 0;
+        // Whether the one before has come or not, the new one says it all.
+        if slot.is_some() && queue.back().is_some_and(|last| last.slot == slot) {
+            skipped = queue.pop_back().map_or(0, |last| last.skipped + 1);
+        }
+        queue.push_back(Waiting { sequence, skipped, order, slot, payload: message::encode(&message) });
+    }
+}
+
+impl Queues {
+    /// All that waits, to be restored.
+    pub fn save(&self) -> Vec<u8> {
+        snapshot::save(self)
+    }
+
+    /// What waited when it was saved.
+    pub fn restore(bytes: &[u8]) -> Result<Queues, SnapshotError> {
+        snapshot::restore(bytes)
+    }
+
+    /// The peer has everything up to `sequence` on disk.
+    pub fn confirmed(&mut self, peer: NodeId, sequence: u64) {
+        let Some(queue) = self.links.get_mut(&peer) else { return };
+        while queue.front().is_some_and(|message| message.sequence <= sequence) {
+            queue.pop_front();
+        }
+        if queue.is_empty() {
+            self.links.remove(&peer);
+        }
+    }
+
+    /// What must be sent again to a peer that has all up to `received`.
+    pub fn after(&self, peer: NodeId, received: u64) -> impl Iterator<Item = &Waiting> {
+        let queue = self.links.get(&peer);
+        let known = queue.map_or(0, |queue| queue.partition_point(|message| message.sequence <= received));
+        queue.into_iter().flat_map(move |queue| queue.range(known..))
+    }
+
+    /// Messages that wait for this peer's confirmation.
+    pub fn len(&self, peer: NodeId) -> usize {
+        self.links.get(&peer).map_or(0, VecDeque::len)
+    }
+
+    /// Nothing waits for anyone.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// Those for whom something waits.
+    pub fn peers(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.links.keys().copied()
+    }
+
+    /// Every message that waits, in the order of sending: what a recovered node sends first.
+    pub fn in_order(&self) -> Vec<(NodeId, &Waiting)> {
+        let all = self.links.iter().flat_map(|(&to, queue)| queue.iter().map(move |message| (to, message)));
+        let mut waiting: Vec<_> = all.collect();
+        waiting.sort_unstable_by_key(|(_, message)| message.order);
+        waiting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::message::{Kind, control, control_len};
+    use crate::contract::private::Arrived;
+    use crate::error::Misbehaviour;
+    use crate::wire;
+
+    const PEER: NodeId = NodeId(3);
+
+    /// A view (which replaces another) or a signal (which does not).
+    #[derive(Clone, Debug)]
+    struct Say(u32);
+
+    impl Message for Say {
+        fn kind(&self) -> Kind {
+            Kind::Control
+        }
+        fn scalars(&self) -> u64 {
+            0
+        }
+        fn to_wire(&self) -> wire::Payload {
+            control(self.0, 0, 0)
+        }
+        fn from_wire(_: wire::Payload, _: Arrived) -> Result<Self, Misbehaviour> {
+            Ok(Say(0))
+        }
+        fn wire_len(&self) -> usize {
+            control_len(self.0, 0, 0)
+        }
+        fn slot(&self) -> Option<u32> {
+            (self.0 >= 100).then_some(0)
+        }
+    }
+
+    fn queues(said: &[u32]) -> Queues {
+        let mut queues = Queues::default();
+        for (place, say) in said.iter().enumerate() {
+            let place = place as u64;
+            queues.post(Outgoing { to: PEER, sequence: place + 1, order: place, message: Say(*say) });
+        }
+        queues
+    }
+
+    fn numbers(queues: &Queues, received: u64) -> Vec<(u64, u64)> {
+        queues.after(PEER, received).map(|message| (message.sequence, message.skipped)).collect()
+    }
+
+    #[test]
+    fn what_is_not_confirmed_is_sent_again() {
+        let mut queues = queues(&[1, 2, 3]);
+        queues.confirmed(PEER, 1);
+        assert_eq!((queues.len(PEER), numbers(&queues, 2)), (2, vec![(3, 0)]));
+        queues.confirmed(PEER, 3);
+        assert!(queues.is_empty());
+    }
+
+    #[test]
+    fn a_newer_view_replaces_the_one_before_it_and_nothing_else() {
+        assert_eq!(numbers(&queues(&[100, 100, 100]), 0), [(3, 2)]);
+        assert_eq!(numbers(&queues(&[100, 1, 100, 100]), 0), [(1, 0), (2, 0), (4, 1)]);
+        assert_eq!(numbers(&queues(&[1, 100, 2]), 0), [(1, 0), (2, 0), (3, 0)]);
+    }
+}
