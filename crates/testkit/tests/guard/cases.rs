@@ -1,6 +1,6 @@
 //! Which runs are on record: small worlds by name, and for every algorithm the parameters that matter.
 
-use cahoots_sim::run::Scenario;
+use cahoots_sim::run::{Scenario, check};
 use serde_json::{Value, json};
 
 /// One run of an algorithm.
@@ -192,8 +192,16 @@ pub fn of(name: &str) -> Vec<Case> {
         }
         "cdp-mab" | "ddp-mab" | "hdp-mab" | "single-mab" => dp_mab(name),
         "pf-ucb" | "pf-ucb-enhanced" => pf_ucb(),
-        _ => Vec::new(),
+        _ => anywhere(name),
     }
+}
+
+/// An algorithm of which nothing is known here, with its default parameters: every plain world that fits.
+fn anywhere(name: &str) -> Vec<Case> {
+    let worlds =
+        ["tied", "tied+faulty+late", "clustered", "split", "servers", "bernoulli", "common+faulty+late"];
+    let cases = worlds.into_iter().map(|world| Case::new(world, &json!({})));
+    cases.filter(|case| check(name, &case.params, &case.scenario).is_ok()).collect()
 }
 
 fn alone(name: &str) -> Vec<Case> {

@@ -23,13 +23,16 @@ use cahoots_algorithms::registry::NAMES;
 use golden::{differences, read, write};
 use record::{Record, Recorder};
 
+/// Differences that are told, at most.
+const SHOWN: usize = 80;
+
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/guard")
 }
 
 fn records_of(name: &str) -> Vec<Record> {
     let cases = cases::of(name);
-    assert!(!cases.is_empty(), "{name} has no cases: add some in tests/guard/cases.rs");
+    assert!(!cases.is_empty(), "{name} fits into no world of tests/guard/cases.rs");
     cases.into_iter().map(|case| Recorder::run(name, &case)).collect()
 }
 
@@ -46,11 +49,14 @@ fn every_run_on_record_still_has_its_bits() {
             fs::write(&file, write(&records)).expect("a folder that can be written");
             continue;
         }
-        let text = fs::read_to_string(&file).unwrap_or_default();
+        let text = fs::read_to_string(&file).unwrap_or_else(|e| {
+            panic!("{}: {e}; a new algorithm is recorded with CAHOOTS_RECORD=1", file.display())
+        });
         complaints
             .extend(differences(&read(&text), &records).into_iter().map(|what| format!("{name}: {what}")));
     }
-    assert!(complaints.is_empty(), "{} differences:\n{}", complaints.len(), complaints.join("\n"));
+    let first = complaints.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("\n");
+    assert!(complaints.is_empty(), "{} differences, the first of them:\n{first}", complaints.len());
 }
 
 /// No file is left behind by an algorithm that has gone.
@@ -63,9 +69,26 @@ fn records_belong_to_algorithms() {
     }
 }
 
-/// Algorithms whose machines never talk.
-const SILENT: [&str; 8] =
-    ["linucb-alone", "lints-alone", "linucb-shared", "dyclu", "club", "sclub", "ucb-alone", "single-mab"];
+/// Those of whom a record without messages would say nothing.
+const TALKING: [&str; 17] = [
+    "async-linucb",
+    "async-linucb-am",
+    "sync-linucb",
+    "hetofed",
+    "hetofed-pq",
+    "hetofed-dr",
+    "hetofed-e",
+    "fclub",
+    "fclub-dc",
+    "cdp-fclub-dc",
+    "homo",
+    "homo-dc",
+    "cdp-mab",
+    "ddp-mab",
+    "hdp-mab",
+    "pf-ucb",
+    "pf-ucb-enhanced",
+];
 
 /// A record worth its name: whoever talks is heard in it, and what was learned shows.
 #[test]
@@ -73,7 +96,7 @@ fn records_hold_what_they_are_for() {
     for name in NAMES {
         for record in records_of(name) {
             let what = format!("{name}: {}", record.title);
-            assert_eq!(record.messages.is_empty(), SILENT.contains(name), "{what}: messages");
+            assert!(!record.messages.is_empty() || !TALKING.contains(name), "{what}: no messages");
             assert!(record.numbers.iter().any(|(_, numbers)| !numbers.is_empty()), "{what}: no numbers");
             assert!(!record.curve.is_empty(), "{what}: no curve");
         }
