@@ -30,6 +30,9 @@ pub struct Options {
     pub single_steps: bool,
 }
 
+/// Sees every message as it is sent: sender, receiver, message.
+pub type MessageObserver<M> = Box<dyn FnMut(NodeId, NodeId, &M) + Send>;
+
 /// A federation in a world.
 pub struct Simulation<A: Algorithm> {
     valid: A::Valid,
@@ -53,6 +56,7 @@ pub struct Simulation<A: Algorithm> {
     arms: ArmBuffer,
     arriving: Vec<UserId>,
     ledger: Ledger,
+    on_message: Option<MessageObserver<A::Msg>>,
 }
 
 struct Seated<M> {
@@ -124,8 +128,14 @@ impl<A: Algorithm> Simulation<A> {
             arms: ArmBuffer::default(),
             arriving: Vec::new(),
             ledger: Ledger::new(horizon),
+            on_message: None,
             world,
         }
+    }
+
+    /// Shows every message to `observer` as it is sent (once, however often the network repeats it).
+    pub fn on_message(&mut self, observer: MessageObserver<A::Msg>) {
+        self.on_message = Some(observer);
     }
 
     /// Runs to the horizon. `progress` is called now and then with the tick; its
@@ -303,6 +313,9 @@ impl<A: Algorithm> Simulation<A> {
         }
         for (to, message) in self.effects.outbox.drain(..) {
             self.ledger.message(&message);
+            if let Some(observer) = &mut self.on_message {
+                observer(node, to, &message);
+            }
             self.wire.send(self.now, node, to, message);
         }
     }
