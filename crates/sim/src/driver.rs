@@ -59,11 +59,11 @@ pub struct Simulation<A: Algorithm> {
 struct Books<M> {
     wire: Wire<M>,
     ledger: Ledger,
-    watcher: Option<Watcher<M>>,
+    observer: Option<MessageObserver<M>>,
 }
 
-/// Sees every message when it is sent: from, to, what.
-pub type Watcher<M> = Box<dyn FnMut(NodeId, NodeId, &M) + Send>;
+/// Sees every message as it is sent: from, to, what.
+pub type MessageObserver<M> = Box<dyn FnMut(NodeId, NodeId, &M) + Send>;
 
 struct LateReward {
     client: NodeId,
@@ -81,8 +81,8 @@ struct Sending<'a, M> {
 
 impl<M: message::Message> Outbox<M> for Sending<'_, M> {
     fn post(&mut self, Outgoing { to, sequence, message, .. }: Outgoing<M>) {
-        if let Some(watcher) = &mut self.books.watcher {
-            watcher(self.from, to, &message);
+        if let Some(observer) = &mut self.books.observer {
+            observer(self.from, to, &message);
         }
         self.books.ledger.message(&message);
         self.books.wire.send(self.now, self.from, to, sequence, message);
@@ -133,7 +133,7 @@ impl<A: Algorithm> Simulation<A> {
             clipped,
             joined: vec![false; clients.len()],
             clients,
-            books: Books { wire: Wire::new(network, seed), ledger: Ledger::new(horizon), watcher: None },
+            books: Books { wire: Wire::new(network, seed), ledger: Ledger::new(horizon), observer: None },
             wakes: BTreeSet::new(),
             late: BTreeMap::new(),
             effects: Effects::default(),
@@ -143,9 +143,9 @@ impl<A: Algorithm> Simulation<A> {
         }
     }
 
-    /// From now on, `watcher` sees every message.
-    pub fn watch(&mut self, watcher: Watcher<A::Msg>) {
-        self.books.watcher = Some(watcher);
+    /// Shows every message to `observer` as it is sent (once, however often the network repeats it).
+    pub fn on_message(&mut self, observer: MessageObserver<A::Msg>) {
+        self.books.observer = Some(observer);
     }
 
     /// Runs to the horizon. `progress` is called now and then with the tick; its

@@ -2,6 +2,8 @@
 //! the contract, checked in small federations.
 
 pub mod crash;
+pub mod numbers;
 pub mod probe;
 pub mod scenarios;
 pub mod suite;
+pub mod trail;

@@ -155,7 +155,7 @@ pub fn an_error_changes_nothing<A: Algorithm>(params: &Value, scenario: &Scenari
     let mut simulation = prepare::<A>(params, scenario, SEED, Options::default()).expect("fits");
     let honest = Arc::new(Mutex::new(Vec::new()));
     let tape = honest.clone();
-    simulation.watch(Box::new(move |_, _, sent| tape.lock().unwrap().push(message::encode(sent))));
+    simulation.on_message(Box::new(move |_, _, sent| tape.lock().unwrap().push(message::encode(sent))));
     let (world, _) = scenario.environment.build(scenario.horizon, SEED).expect("checked");
     let hostile: Vec<_> = hostile_payloads(world.setting()).iter().map(|p| p.encode_to_vec()).collect();
     let clients = simulation.clients() as u32;

@@ -256,6 +256,16 @@ mod tests {
     }
 
     #[test]
+    fn the_bytes_on_the_wire_are_what_they_always_were() {
+        let bytes: Vec<String> = examples()
+            .iter()
+            .map(|m| m.to_wire().encode_to_vec().iter().map(|b| format!("{b:02x}")).collect())
+            .collect();
+        let golden = include_str!("../../testdata/fclub_messages.hex");
+        assert_eq!(bytes, golden.lines().collect::<Vec<_>>());
+    }
+
+    #[test]
     fn payloads_of_no_or_another_shape_are_refused() {
         assert!(decode::<FclubMsg>(&wire::Payload { shape: None }.encode_to_vec()).is_err());
         assert!(decode::<FclubMsg>(&control(7, 0, 0).encode_to_vec()).is_err());
