@@ -312,6 +312,7 @@ impl<A: Algorithm> Simulation<A> {
     fn block_length(&self) -> u64 {
         if self.options.single_steps
             || !self.arrivals.is_everyone()
+            || !self.world.has_blocks()
             || self.rewards != Rewards::default()
             || self.now == 0
             || self.clipped
@@ -344,7 +345,7 @@ impl<A: Algorithm> Simulation<A> {
             let pulls = plan::split(machine.plan().unwrap_or_default(), length);
             let mut sums = Vec::with_capacity(pulls.len());
             for (arm, n) in pulls {
-                let block = self.world.pull_block(user, arm, n).expect("a plan needs a K-armed world");
+                let block = self.world.pull_block(user, arm, n).expect("a world that has blocks");
                 self.ledger.block(n, &block);
                 if waits {
                     self.ledger.waited(n, block.best - block.expected);

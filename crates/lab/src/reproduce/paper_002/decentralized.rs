@@ -6,7 +6,7 @@ use super::common::{LIKE, PUBLISHED, alike, cost, exact, given, over_time, regre
 use crate::error::LabError;
 use crate::figure::{Axis, Figure, Graphs, Panels, Series};
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
-use crate::results::{Estimate, readable, topology_of, topology_picture};
+use crate::results::{Estimate, readable, topology_picture};
 use crate::run::Record;
 
 /// Figure 9.
@@ -56,10 +56,7 @@ pub const TABLE_1: Item = Item {
 };
 
 fn graph(part: &MeasuredPart, label: &str) -> Result<Topology, LabError> {
-    let runs = part.entry(label)?;
-    let scenario = &part.experiment.stages[0].scenario;
-    let world = scenario.check().map_err(|error| LabError::Failed(error.to_string()))?;
-    let found = topology_of(&runs.algorithm, &runs.params, world.setting())?;
+    let found = part.entry(label)?.topology(part)?;
     found.map(|(graph, _)| graph).ok_or_else(|| LabError::Failed(format!("{label} has no topology")))
 }
 
