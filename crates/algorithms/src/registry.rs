@@ -1,78 +1,34 @@
-//! What there is. Types are erased here, once: whoever needs an algorithm by
-//! name visits it with code that is generic over [`Algorithm`].
+//! Our algorithms: the list that a program is started with unless it says otherwise.
 
-use cahoots_core::Algorithm;
+use cahoots_core::{Erase, Registry};
 
-/// Code that works for any algorithm.
-pub trait Visitor {
-    /// What it makes of one.
-    type Out;
-    /// Called with the algorithm's type.
-    fn visit<A: Algorithm>(self) -> Self::Out;
-}
-
-macro_rules! registry {
-    ($($algorithm:path),* $(,)?) => {
-        /// All names, in the order of the table.
-        pub const NAMES: &[&str] = &[$(<$algorithm as Algorithm>::NAME),*];
-
-        /// Runs `visitor` on the algorithm of this name.
-        pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Out> {
-            $(if name == <$algorithm as Algorithm>::NAME {
-                return Some(visitor.visit::<$algorithm>());
-            })*
-            None
-        }
-    };
-}
-
-registry![
-    crate::linucb_alone::LinucbAlone,
-    crate::linucb_alone::LintsAlone,
-    crate::linucb_alone::LinucbShared,
-    crate::async_linucb::AsyncLinucb,
-    crate::async_linucb_am::AsyncLinucbAm,
-    crate::sync_linucb::SyncLinucb,
-    crate::hetofed::Hetofed,
-    crate::hetofed::HetofedPq,
-    crate::hetofed::HetofedDr,
-    crate::hetofed::HetofedE,
-    crate::dyclu::Dyclu,
-    crate::club::LocalClub,
-    crate::club::LocalSclub,
-    crate::fclub::Fclub,
-    crate::fclub::FclubDc,
-    crate::fclub::CdpFclubDc,
-    crate::fclub::Homo,
-    crate::fclub::HomoDc,
-    crate::ucb_alone::UcbAlone,
-    crate::dp_mab::CdpMab,
-    crate::dp_mab::DdpMab,
-    crate::dp_mab::HdpMab,
-    crate::dp_mab::SingleMab,
-    crate::pf_ucb::PfUcb,
-    crate::pf_ucb::PfUcbEnhanced,
-];
-
-/// What `cahoots algorithms` shows of one algorithm.
-pub struct Description {
-    /// Its name in experiment files.
-    pub name: &'static str,
-    /// One line.
-    pub summary: &'static str,
-    /// JSON schema of its parameters.
-    pub schema: serde_json::Value,
-}
-
-/// Describes one algorithm.
-pub fn describe(name: &str) -> Option<Description> {
-    struct Describe;
-    impl Visitor for Describe {
-        type Out = Description;
-        fn visit<A: Algorithm>(self) -> Description {
-            let schema = schemars::schema_for!(A::Params);
-            Description { name: A::NAME, summary: A::SUMMARY, schema: schema.to_value() }
-        }
-    }
-    visit(name, Describe)
+/// Our algorithms, as their driver needs them: one line each.
+pub fn ours<E: Erase>() -> Registry<E> {
+    let mut list = Registry::default();
+    list.add::<crate::linucb_alone::LinucbAlone>();
+    list.add::<crate::linucb_alone::LintsAlone>();
+    list.add::<crate::linucb_alone::LinucbShared>();
+    list.add::<crate::async_linucb::AsyncLinucb>();
+    list.add::<crate::async_linucb_am::AsyncLinucbAm>();
+    list.add::<crate::sync_linucb::SyncLinucb>();
+    list.add::<crate::hetofed::Hetofed>();
+    list.add::<crate::hetofed::HetofedPq>();
+    list.add::<crate::hetofed::HetofedDr>();
+    list.add::<crate::hetofed::HetofedE>();
+    list.add::<crate::dyclu::Dyclu>();
+    list.add::<crate::club::LocalClub>();
+    list.add::<crate::club::LocalSclub>();
+    list.add::<crate::fclub::Fclub>();
+    list.add::<crate::fclub::FclubDc>();
+    list.add::<crate::fclub::CdpFclubDc>();
+    list.add::<crate::fclub::Homo>();
+    list.add::<crate::fclub::HomoDc>();
+    list.add::<crate::ucb_alone::UcbAlone>();
+    list.add::<crate::dp_mab::CdpMab>();
+    list.add::<crate::dp_mab::DdpMab>();
+    list.add::<crate::dp_mab::HdpMab>();
+    list.add::<crate::dp_mab::SingleMab>();
+    list.add::<crate::pf_ucb::PfUcb>();
+    list.add::<crate::pf_ucb::PfUcbEnhanced>();
+    list
 }

@@ -9,7 +9,8 @@ use cahoots_core::{
     Setting,
 };
 use cahoots_sim::driver::Options;
-use cahoots_sim::run::{Scenario, simulate};
+use cahoots_sim::run::{Scenario, prepare};
+use cahoots_sim::worlds::Worlds;
 use serde::Serialize;
 use serde_json::json;
 
@@ -45,18 +46,21 @@ pub struct UploadRow {
 
 fn run(name: &str, params: serde_json::Value, scenario: serde_json::Value, rounds: usize) -> RunRow {
     let scenario: Scenario = serde_json::from_value(scenario).expect("a scenario that can be read");
+    let worlds = Worlds::ours();
     let mut best = f64::INFINITY;
     let mut last = None;
     for _ in 0..rounds.max(1) {
         let start = Instant::now();
-        let report = simulate("async-linucb", &params, &scenario, 1, Options::default(), &mut |_| true);
+        let simulation = prepare::<AsyncLinucb>(&worlds, &params, &scenario, 1, Options::default());
+        let mut simulation = simulation.expect("parameters that fit");
+        let ledger = simulation.run(&mut |_| true).expect("nobody stops it").clone();
         best = best.min(start.elapsed().as_secs_f64());
-        last = Some(report.expect("parameters that fit").ledger);
+        last = Some(ledger);
     }
     let ledger = last.expect("at least one round");
     RunRow {
         name: name.to_string(),
-        clients: scenario.environment.build(1, 1).map_or(0, |(world, _)| world.setting().users as u64),
+        clients: scenario.check(&worlds).map_or(0, |world| world.setting().users as u64),
         steps: ledger.steps,
         transfers: ledger.traffic.transfers(),
         seconds: best,

@@ -9,6 +9,7 @@ use cahoots_core::homogeneity::{HomogeneityTest, Noncentrality, Sample};
 use cahoots_core::{Keys, LinearStats, NodeId};
 use cahoots_sim::driver::Options;
 use cahoots_sim::run::{Scenario, prepare};
+use cahoots_sim::worlds::Worlds;
 use serde::Serialize;
 use serde_json::json;
 
@@ -57,7 +58,8 @@ fn run(clients: usize, clusters: usize, horizon: u64, rounds: usize) -> RunRow {
     for _ in 0..rounds.max(1) {
         let start = Instant::now();
         let mut simulation =
-            prepare::<HetofedE>(&json!({}), &scenario, 1, Options::default()).expect("parameters that fit");
+            prepare::<HetofedE>(&Worlds::ours(), &json!({}), &scenario, 1, Options::default())
+                .expect("parameters that fit");
         simulation.run(&mut |_| true).expect("nobody stops it");
         row.seconds = row.seconds.min(start.elapsed().as_secs_f64());
         row.estimates = simulation.server().clusters().estimates();

@@ -4,8 +4,10 @@ mod commands;
 mod print;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use cahoots_lab::LabError;
+use cahoots_sim::catalogue::Catalogue;
 use clap::{Parser, Subcommand};
 
 /// Federated bandit learning: many clients choose, see rewards, and learn from each other's
@@ -53,6 +55,12 @@ cahoots: federated bandit learning
 `cahoots help COMMAND` says more, with examples.
 ";
 
+/// What this program was started with: whatever a file names is looked up here.
+struct Known {
+    simulated: Arc<Catalogue>,
+    live: Arc<cahoots_node::Known>,
+}
+
 fn main() -> ExitCode {
     // A run that panics is reported by whoever started it; anything else is said here, in one line.
     std::panic::set_hook(Box::new(|panic| {
@@ -60,25 +68,26 @@ fn main() -> ExitCode {
             eprintln!("cahoots: an internal error, which should be reported: {panic}");
         }
     }));
-    match dispatch(Cli::parse()) {
+    let ours = Known { simulated: cahoots_lab::catalogue(), live: cahoots_node::known() };
+    match dispatch(Cli::parse(), &ours) {
         Ok(()) => ExitCode::SUCCESS,
         Err(LabError::Input(message)) => fail(&message, 2),
         Err(LabError::Failed(message) | LabError::Stopped(message)) => fail(&message, 1),
     }
 }
 
-fn dispatch(cli: Cli) -> Result<(), LabError> {
+fn dispatch(cli: Cli, known: &Known) -> Result<(), LabError> {
     match cli.command {
         None => print::out(GUIDE),
-        Some(Command::Run(args)) => commands::run::run(args),
-        Some(Command::Reproduce(args)) => commands::reproduce::run(args),
-        Some(Command::Plan(args)) => commands::plan::run(args),
-        Some(Command::Plot(args)) => commands::plot::run(&args),
-        Some(Command::Algorithms(args)) => commands::algorithms::run(&args),
-        Some(Command::Environments(args)) => commands::environments::run(&args),
-        Some(Command::Serve(args)) => commands::serve::run(&args),
-        Some(Command::Client(args)) => commands::client::run(&args),
-        Some(Command::Soak(args)) => commands::soak::run(&args),
+        Some(Command::Run(args)) => commands::run::run(args, &known.simulated),
+        Some(Command::Reproduce(args)) => commands::reproduce::run(args, &known.simulated),
+        Some(Command::Plan(args)) => commands::plan::run(args, &known.simulated),
+        Some(Command::Plot(args)) => commands::plot::run(&args, &known.simulated),
+        Some(Command::Algorithms(args)) => commands::algorithms::run(&args, &known.simulated),
+        Some(Command::Environments(args)) => commands::environments::run(&args, &known.simulated),
+        Some(Command::Serve(args)) => commands::serve::run(&args, &known.live),
+        Some(Command::Client(args)) => commands::client::run(&args, &known.live),
+        Some(Command::Soak(args)) => commands::soak::run(&args, &known.live),
         Some(Command::Bench(args)) => commands::bench::run(&args),
         Some(Command::Audit(args)) => commands::audit::run(&args),
     }

@@ -7,9 +7,9 @@ use crate::ids::NodeId;
 
 /// A parameter that cannot be used. The user's to mend.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{key}: {problem}")]
+#[error("{key}{}{problem}", if key.is_empty() { "" } else { ": " })]
 pub struct ParamError {
-    /// The key as it is written in an experiment file.
+    /// The key as it is written in an experiment file; empty where it is about all of them.
     pub key: String,
     /// What is wrong, and what would be right.
     pub problem: String,
@@ -19,6 +19,11 @@ impl ParamError {
     /// A complaint about one key.
     pub fn new(key: &str, problem: impl Into<String>) -> Self {
         ParamError { key: key.to_string(), problem: problem.into() }
+    }
+
+    /// A complaint about parameters that cannot be read at all.
+    pub fn unreadable(problem: impl Into<String>) -> Self {
+        ParamError::new("", problem)
     }
 
     /// Refuses anything but a finite number above zero.

@@ -33,6 +33,7 @@ pub use contract::message::{self, Kind, Message, Silence};
 pub use contract::private::{
     Arrived, Claim, Composition, Mechanism, Noise, Private, ReleaseFact, Unprotected,
 };
+pub use contract::registry::{Erase, Registry};
 pub use contract::setting::{Seat, Seating, Seats, Setting};
 pub use drive::decision::{self, DecisionId, Outstanding};
 pub use drive::link;

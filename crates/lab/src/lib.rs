@@ -6,6 +6,7 @@
 //! mechanisms give away.
 
 pub mod audit;
+mod catalogue;
 mod error;
 pub mod experiment;
 pub mod figure;
@@ -16,5 +17,6 @@ pub mod reproduce;
 pub mod results;
 pub mod run;
 
+pub use catalogue::catalogue;
 pub use error::LabError;
 pub use load::{from_text, load};

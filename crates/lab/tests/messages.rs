@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cahoots_lab::experiment::Source;
-use cahoots_lab::{LabError, from_text, load};
+use cahoots_lab::{LabError, catalogue, from_text, load};
 
 const GOOD: &str = r#"name = "good"
 horizon = 50
@@ -26,7 +26,7 @@ fn message(good: &str, bad: &str) -> String {
 }
 
 fn message_of(text: &str) -> String {
-    match from_text(Source { name: "bad.toml".into(), text: text.into() }, None) {
+    match from_text(&catalogue(), Source { name: "bad.toml".into(), text: text.into() }, None) {
         Err(LabError::Input(message)) => message,
         other => panic!("{:?}", other.map(|experiment| experiment.entries.len())),
     }
@@ -34,13 +34,14 @@ fn message_of(text: &str) -> String {
 
 #[test]
 fn the_good_file_is_good() {
-    let experiment = from_text(Source { name: "x".into(), text: GOOD.into() }, Some(7)).unwrap();
+    let experiment =
+        from_text(&catalogue(), Source { name: "x".into(), text: GOOD.into() }, Some(7)).unwrap();
     assert_eq!((experiment.name.as_str(), experiment.entries.len(), experiment.seeds.len()), ("good", 1, 7));
 }
 
 #[test]
 fn a_missing_file() {
-    insta::assert_snapshot!(load(Path::new("no/such.toml"), None).unwrap_err());
+    insta::assert_snapshot!(load(&catalogue(), Path::new("no/such.toml"), None).unwrap_err());
 }
 
 #[test]

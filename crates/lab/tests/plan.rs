@@ -2,9 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
+use cahoots_lab::catalogue;
 use cahoots_lab::plan::{Budget, Plan, Request, Search, plan};
 use cahoots_sim::driver::Options;
-use cahoots_sim::run::{Scenario, simulate};
+use cahoots_sim::run::Scenario;
 use serde_json::json;
 
 const CLIENTS: usize = 40;
@@ -27,7 +28,7 @@ fn request(budget: Budget) -> Request {
 fn planned(request: &Request) -> Plan {
     let stop = AtomicBool::new(false);
     let search = Search { seeds: 3, jobs: 2, stop: &stop, progress: &|| {} };
-    plan(request, Some(&search)).unwrap()
+    plan(&catalogue(), request, Some(&search)).unwrap()
 }
 
 /// Transfers, bytes and regret of an answer in worlds that the plan has not seen.
@@ -40,8 +41,9 @@ fn run(row: &cahoots_lab::plan::Row, seed: u64) -> (f64, f64, f64) {
         },
     }))
     .unwrap();
-    let report =
-        simulate(row.algorithm, &row.params, &scenario, seed, Options::default(), &mut |_| true).unwrap();
+    let report = catalogue()
+        .simulate(row.algorithm, &row.params, &scenario, seed, Options::default(), &mut |_| true)
+        .unwrap();
     let traffic = &report.ledger.traffic;
     ((traffic.uploads + traffic.downloads) as f64, traffic.bytes as f64, report.ledger.regret)
 }
@@ -56,7 +58,11 @@ fn the_bounds_keep_their_promise_in_every_world() {
     for split in [false, true] {
         for budget in [300.0, 3_000.0, 30_000.0] {
             let request = Request { split, ..request(Budget::Transfers(budget)) };
-            for row in plan(&request, None).unwrap().rows.iter().filter(|row| row.algorithm == "async-linucb")
+            for row in plan(&catalogue(), &request, None)
+                .unwrap()
+                .rows
+                .iter()
+                .filter(|row| row.algorithm == "async-linucb")
             {
                 for seed in 100..104 {
                     assert!(run(row, seed).0 <= budget, "{row:?}");

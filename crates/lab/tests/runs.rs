@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use cahoots_lab::experiment::{Experiment, Source};
 use cahoots_lab::results::{read_curves, redraw};
 use cahoots_lab::run::{Options, Outcome, Start, run};
-use cahoots_lab::{LabError, from_text, load};
+use cahoots_lab::{LabError, catalogue, from_text, load};
 use serde_json::Value as Json;
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
@@ -30,7 +30,7 @@ kind = "linucb-alone"
 "#;
 
 fn experiment(text: &str) -> Experiment {
-    from_text(Source { name: "small.toml".into(), text: text.into() }, None).unwrap()
+    from_text(&catalogue(), Source { name: "small.toml".into(), text: text.into() }, None).unwrap()
 }
 
 fn options(start: Start, jobs: usize) -> Options<'static> {
@@ -138,7 +138,7 @@ fn curves_can_be_read_back_and_drawn_again() {
     }
     let before = contents(&out);
     fs::remove_file(out.join("regret.svg")).unwrap();
-    redraw(&out).unwrap();
+    redraw(&catalogue(), &out).unwrap();
     assert!(before == contents(&out), "drawn again from the curves, figures are the same");
 }
 
@@ -219,7 +219,7 @@ fn a_manifest_is_enough_to_run_again() {
     let (first, again) = (folder.path().join("first"), folder.path().join("again"));
     let text = FILE.replace("seeds = 3", "seeds = [7, 3]");
     go(&text, &first, Start::Fresh, 2).unwrap();
-    let experiment = load(&first.join("manifest.json"), None).unwrap();
+    let experiment = load(&catalogue(), &first.join("manifest.json"), None).unwrap();
     assert_eq!(experiment.seeds, [7, 3]);
     run(&experiment, &again, &options(Start::Fresh, 1)).unwrap();
     assert!(contents(&first) == contents(&again));
@@ -270,7 +270,7 @@ fn a_mixed_objective_is_reported_beside_its_lower_bounds() {
     assert!(metrics["lower_bound"] > 0.0 && metrics["conjectured_lower_bound"] >= metrics["lower_bound"]);
     let drawn = || fs::read_to_string(out.join("regret.svg")).unwrap();
     assert!(drawn().contains("lower bound (Theorem 1)") && drawn().contains("Conjecture 1"));
-    redraw(&out).unwrap();
+    redraw(&catalogue(), &out).unwrap();
     assert!(drawn().contains("lower bound (Theorem 1)"));
     // Entries with different bounds leave them out.
     let two = text.replace("schedule = 4", "personalization = [0.25, 0.5]");
@@ -294,9 +294,9 @@ fn every_file_of_the_project_can_be_read() {
         if text.contains(DATA) {
             let source =
                 Source { name: file.display().to_string(), text: with_stand_in(&text, stand_in.path()) };
-            from_text(source, None).unwrap_or_else(|error| panic!("{error}"));
+            from_text(&catalogue(), source, None).unwrap_or_else(|error| panic!("{error}"));
         } else {
-            load(&file, None).unwrap_or_else(|error| panic!("{error}"));
+            load(&catalogue(), &file, None).unwrap_or_else(|error| panic!("{error}"));
         }
     }
 }

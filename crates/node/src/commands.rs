@@ -5,10 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cahoots_algorithms::registry::Visitor;
-use cahoots_core::Algorithm;
-use cahoots_sim::driver::Options;
-use cahoots_sim::run;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -18,6 +14,7 @@ use crate::config::{ClientFile, ServeFile};
 use crate::coordinator::{Coordinator, States};
 use crate::error::NodeError;
 use crate::http;
+use crate::live::Known;
 use crate::terms::Terms;
 
 /// Exit code of an error: 2 when the input was wrong.
@@ -65,9 +62,9 @@ async fn told_to_stop() {
 }
 
 /// Runs a coordinator until it is told to stop or, in lockstep, until the run is over.
-pub fn serve(path: &Path) -> Result<(), NodeError> {
+pub fn serve(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     let file = ServeFile::read(path)?;
-    let config = file.config(path)?;
+    let config = file.config(known, path)?;
     let terms = config.terms.clone();
     let runtime = runtime()?;
     let mut coordinator = Coordinator::start(config)?;
@@ -93,19 +90,19 @@ pub fn serve(path: &Path) -> Result<(), NodeError> {
     stopped?;
     match states {
         Some(states) => {
-            conclude(&terms, states, file.lockstep.and_then(|lockstep| lockstep.states).as_deref())
+            conclude(known, &terms, states, file.lockstep.and_then(|lockstep| lockstep.states).as_deref())
         }
         None => Ok(()),
     }
 }
 
 /// Compares the end of a lockstep run with the simulator's.
-fn conclude(terms: &Terms, states: States, path: Option<&Path>) -> Result<(), NodeError> {
+fn conclude(known: &Known, terms: &Terms, states: States, path: Option<&Path>) -> Result<(), NodeError> {
     if let Some(path) = path {
         let bytes = postcard::to_stdvec(&states).expect("bytes can be written");
         std::fs::write(path, bytes).map_err(|e| NodeError::Stopped(format!("{}: {e}", path.display())))?;
     }
-    let expected = simulated(terms)?;
+    let expected = terms.live(known)?.final_states(terms, &known.worlds)?;
     let different: Vec<usize> =
         (0..expected.len()).filter(|&i| states.get(i) != Some(&expected[i])).collect();
     let verdict = if different.is_empty() { "equal" } else { "different" };
@@ -117,27 +114,10 @@ fn conclude(terms: &Terms, states: States, path: Option<&Path>) -> Result<(), No
     }
 }
 
-/// The final states of the simulator, in single steps: server first, then every client.
-pub fn simulated(terms: &Terms) -> Result<States, NodeError> {
-    struct Simulate<'a>(&'a Terms);
-    impl Visitor for Simulate<'_> {
-        type Out = Result<States, NodeError>;
-        fn visit<A: Algorithm>(self) -> Self::Out {
-            let options = Options { single_steps: true, ..Options::default() };
-            let scenario = self.0.lockstep.as_ref().ok_or_else(|| NodeError::Config("no lockstep".into()))?;
-            let mut simulation = run::prepare::<A>(&self.0.params, scenario, self.0.seed, options)
-                .map_err(|e| NodeError::Config(e.to_string()))?;
-            simulation.run(&mut |_| true);
-            Ok(simulation.states())
-        }
-    }
-    terms.visit(Simulate(terms))
-}
-
 /// Runs a client beside an app until it is told to stop or cannot go on.
-pub fn client(path: &Path) -> Result<(), NodeError> {
+pub fn client(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     let file = ClientFile::read(path)?;
-    let config = file.config(path)?;
+    let config = file.config(known, path)?;
     let runtime = runtime()?;
     let client = Arc::new(Client::open(config)?);
     let refused = runtime.block_on(async {

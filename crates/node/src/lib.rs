@@ -15,6 +15,7 @@ pub mod config;
 pub mod coordinator;
 pub mod error;
 pub mod http;
+pub mod live;
 pub mod machinery;
 pub mod secret;
 pub mod soak;
@@ -23,4 +24,5 @@ pub mod terms;
 pub mod transport;
 
 pub use error::NodeError;
+pub use live::{Known, Live, known};
 pub use terms::Terms;

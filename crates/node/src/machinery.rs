@@ -1,21 +1,14 @@
 //! Machines without their types: what the drivers of this crate need of a
-//! coordinator's or a client's host. Types are erased here, once per node.
+//! coordinator's or a client's host. [`crate::live`] makes them.
 
-use cahoots_algorithms::registry::Visitor;
 use cahoots_core::arms::ArmError;
 use cahoots_core::decision::{RewardError, Taken};
 use cahoots_core::host::{Applied, Event, Host, Input, LearnerHost, Outcome, Outgoing, Timed};
 use cahoots_core::link::Link;
 use cahoots_core::{
-    Algorithm, ArmBuffer, ArmIndex, DecisionId, Keys, Learner, Machine, Misbehaviour, NodeId, Seat, Tick,
-    UserId, snapshot,
+    ArmBuffer, ArmIndex, DecisionId, Keys, Learner, Machine, Misbehaviour, NodeId, Seat, Tick, UserId,
+    snapshot,
 };
-
-use crate::error::NodeError;
-use crate::terms::Terms;
-
-/// Rewards of this many closed decisions are remembered, for repeated ones.
-const REMEMBER: usize = 4096;
 
 /// A coordinator's host.
 pub trait Coordinating: Send {
@@ -123,9 +116,9 @@ pub trait Deciding: Send {
     fn state(&self) -> Vec<u8>;
 }
 
-struct Seated<L: Learner> {
-    host: LearnerHost<L>,
-    seat: Seat,
+pub(crate) struct Seated<L: Learner> {
+    pub(crate) host: LearnerHost<L>,
+    pub(crate) seat: Seat,
 }
 
 impl<L: Learner> Deciding for Seated<L> {
@@ -218,43 +211,4 @@ impl<L: Learner> Deciding for Seated<L> {
 /// A log entry.
 pub fn encode(entry: &impl serde::Serialize) -> Vec<u8> {
     postcard::to_stdvec(entry).expect("inputs can always be written")
-}
-
-/// A new coordinator, or the one that was saved.
-pub fn coordinator(terms: &Terms, saved: Option<&[u8]>) -> Result<Box<dyn Coordinating>, NodeError> {
-    struct Make<'a>(&'a Terms, Option<&'a [u8]>);
-    impl Visitor for Make<'_> {
-        type Out = Result<Box<dyn Coordinating>, NodeError>;
-        fn visit<A: Algorithm>(self) -> Self::Out {
-            if let Some(bytes) = self.1 {
-                let host: Host<A::Server> =
-                    snapshot::restore(bytes).map_err(|e| NodeError::Config(e.to_string()))?;
-                return Ok(Box::new(host));
-            }
-            let valid = self.0.valid::<A>()?;
-            let setting = &self.0.setting;
-            let seat = A::seats(&valid, setting).seat(setting, NodeId::SERVER);
-            Ok(Box::new(Host::new(NodeId::SERVER, A::server(&valid, &seat))))
-        }
-    }
-    terms.visit(Make(terms, saved))
-}
-
-/// A new client, or the one that was saved.
-pub fn client(terms: &Terms, me: NodeId, saved: Option<&[u8]>) -> Result<Box<dyn Deciding>, NodeError> {
-    struct Make<'a>(&'a Terms, NodeId, Option<&'a [u8]>);
-    impl Visitor for Make<'_> {
-        type Out = Result<Box<dyn Deciding>, NodeError>;
-        fn visit<A: Algorithm>(self) -> Self::Out {
-            let Make(terms, me, saved) = self;
-            let valid = terms.valid::<A>()?;
-            let seat = A::seats(&valid, &terms.setting).seat(&terms.setting, me);
-            let host: LearnerHost<A::Client> = match saved {
-                Some(bytes) => snapshot::restore(bytes).map_err(|e| NodeError::Config(e.to_string()))?,
-                None => LearnerHost::new(me, A::client(&valid, &seat), REMEMBER),
-            };
-            Ok(Box::new(Seated { host, seat }))
-        }
-    }
-    terms.visit(Make(terms, me, saved))
 }

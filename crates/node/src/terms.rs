@@ -2,12 +2,12 @@
 //! parameters, the setting and the seed of its decisions. A client is told by
 //! its coordinator when it first joins, and keeps them in its store.
 
-use cahoots_algorithms::registry::{self, Visitor};
 use cahoots_core::{Algorithm, Seating, Setting};
 use cahoots_sim::run::{self, Scenario};
 use serde::{Deserialize, Serialize};
 
 use crate::error::NodeError;
+use crate::live::{Known, Live};
 
 /// The terms of a federation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,19 +30,22 @@ pub struct Terms {
 impl Terms {
     /// Checked terms of a deployment.
     pub fn new(
+        known: &Known,
         algorithm: &str,
         params: &toml::Table,
         setting: Setting,
         seed: u64,
     ) -> Result<Terms, NodeError> {
         let wrong = |e: run::RunError| NodeError::Config(e.to_string());
-        let params = run::complete(algorithm, params).map_err(wrong)?;
-        run::check_in(algorithm, &params, &setting).map_err(wrong)?;
+        let live = known.find(algorithm).map_err(wrong)?.simulated;
+        let params = live.complete(params.clone()).map_err(wrong)?;
+        live.check(params.clone(), &setting).map_err(wrong)?;
         Ok(Terms { algorithm: algorithm.into(), seed, params, setting, lockstep: None })
     }
 
     /// Checked terms of a lockstep run.
     pub fn lockstep(
+        known: &Known,
         algorithm: &str,
         params: &toml::Table,
         scenario: Scenario,
@@ -54,8 +57,9 @@ impl Terms {
             return Err(NodeError::Config(why.into()));
         }
         // Who sits where, and what an oracle knows, may depend on the seed.
-        let (world, _) = scenario.build(seed).map_err(wrong)?;
-        let terms = Terms::new(algorithm, params, world.setting().clone(), seed)?;
+        let (world, _) = scenario.build(&known.worlds, seed).map_err(wrong)?;
+        let scenario = scenario.complete(&known.worlds).map_err(wrong)?;
+        let terms = Terms::new(known, algorithm, params, world.setting().clone(), seed)?;
         Ok(Terms { lockstep: Some(scenario), ..terms })
     }
 
@@ -77,26 +81,19 @@ impl Terms {
             .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 
-    /// Who sits where.
-    pub fn seating(&self) -> Result<Seating, NodeError> {
-        struct Seats<'a>(&'a Terms);
-        impl Visitor for Seats<'_> {
-            type Out = Result<Seating, NodeError>;
-            fn visit<A: Algorithm>(self) -> Self::Out {
-                Ok(A::seats(&self.0.valid::<A>()?, &self.0.setting))
-            }
-        }
-        self.visit(Seats(self))
-    }
-
-    /// Runs `visitor` on the algorithm of these terms.
-    pub(crate) fn visit<T>(&self, visitor: impl Visitor<Out = Result<T, NodeError>>) -> Result<T, NodeError> {
-        registry::visit(&self.algorithm, visitor).unwrap_or_else(|| {
-            Err(NodeError::Config(format!(
+    /// The algorithm of these terms.
+    pub fn live<'a>(&self, known: &'a Known) -> Result<&'a Live, NodeError> {
+        known.algorithms.get(&self.algorithm).ok_or_else(|| {
+            NodeError::Config(format!(
                 "this version has no algorithm {:?}; see `cahoots algorithms`",
                 self.algorithm
-            )))
+            ))
         })
+    }
+
+    /// Who sits where.
+    pub fn seating(&self, known: &Known) -> Result<Seating, NodeError> {
+        self.live(known)?.seating(self)
     }
 
     /// Parameters by type.

@@ -1,6 +1,6 @@
 //! Who acts at a tick: everyone, some, or one client drawn by a law that does
-//! not change over time. Keyed by (seed, tick), so that all algorithms of an
-//! experiment meet the same clients.
+//! not change over time; or all who were admitted by then. Keyed by (seed, tick),
+//! so that all algorithms of an experiment meet the same clients.
 
 use cahoots_core::{ParamError, Tick, UserId};
 use schemars::JsonSchema;
@@ -26,6 +26,58 @@ pub enum ArrivalLaw {
     /// One client per tick, with chances drawn once from a symmetric Dirichlet law: the smaller the
     /// number, the fewer clients do most of the acting.
     Dirichlet(#[schemars(extend("exclusiveMinimum" = 0.0))] f64),
+    /// Every client that was admitted, at every tick; more are admitted over time, in the order of their
+    /// numbers, by a schedule that all know.
+    Admission(Admission),
+}
+
+/// A schedule by which clients are admitted: the first group at tick 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Admission {
+    /// Ticks between one group and the next.
+    #[schemars(range(min = 1))]
+    pub every: u64,
+    /// Clients in the first group.
+    #[schemars(range(min = 1))]
+    pub clients: u64,
+    /// How many times as large each group is as the one before.
+    #[serde(default = "same")]
+    #[schemars(range(min = 1.0))]
+    pub growth: f64,
+}
+
+fn same() -> f64 {
+    1.0
+}
+
+impl Admission {
+    fn check(&self) -> Result<(), String> {
+        for (key, value) in [("every", self.every), ("clients", self.clients)] {
+            if value == 0 {
+                return Err(format!("admission.{key} must be at least 1, not 0"));
+            }
+        }
+        if !(self.growth.is_finite() && self.growth >= 1.0) {
+            return Err(format!("admission.growth must be 1 or more, not {}", self.growth));
+        }
+        Ok(())
+    }
+
+    /// The first tick at which each group of newcomers acts, and how many act from then on: up to `clients`,
+    /// all of whom are admitted in the end.
+    fn groups(&self, clients: usize) -> Vec<(Tick, usize)> {
+        let (mut groups, mut admitted) = (Vec::new(), 0);
+        let (mut size, mut tick) = (self.clients as f64, 1u64);
+        while admitted < clients {
+            // What is larger than a federation can be is everyone.
+            admitted = (size as usize).saturating_add(admitted).min(clients);
+            groups.push((tick, admitted));
+            size *= self.growth;
+            tick = tick.saturating_add(self.every);
+        }
+        groups
+    }
 }
 
 impl ArrivalLaw {
@@ -39,6 +91,10 @@ impl ArrivalLaw {
             ArrivalLaw::Participation(p) if !(p > 0.0 && p <= 1.0) => {
                 format!("participation must be above 0 and at most 1, not {p}")
             }
+            ArrivalLaw::Admission(ref admission) => match admission.check() {
+                Ok(()) => return Ok(()),
+                Err(problem) => problem,
+            },
             _ => return Ok(()),
         };
         Err(ParamError::new("arrivals", problem))
@@ -61,6 +117,8 @@ enum Law {
     Participation(f64),
     /// Weights summed up to and including each client.
     Weighted(Vec<f64>),
+    /// From which tick on how many act.
+    Admitted(Vec<(Tick, usize)>),
 }
 
 impl Arrivals {
@@ -71,6 +129,7 @@ impl Arrivals {
             ArrivalLaw::All => Law::All,
             ArrivalLaw::RoundRobin => Law::RoundRobin,
             ArrivalLaw::Participation(p) => Law::Participation(p),
+            ArrivalLaw::Admission(ref admission) => Law::Admitted(admission.groups(clients)),
             ArrivalLaw::Zipf(s) => Law::Weighted((1..=clients).map(|i| libm::pow(i as f64, -s)).collect()),
             ArrivalLaw::Dirichlet(alpha) => {
                 // Ticks start at 1: 0 is free for what is drawn once. Most weights are tiny when alpha is,
@@ -102,6 +161,12 @@ impl Arrivals {
                 out.extend((0..self.clients as u32).map(UserId));
                 return;
             }
+            Law::Admitted(groups) => {
+                let groups = &groups[..groups.partition_point(|(from, _)| *from <= tick)];
+                let admitted = groups.last().map_or(0, |(_, admitted)| *admitted);
+                out.extend((0..admitted as u32).map(UserId));
+                return;
+            }
             Law::Participation(p) => {
                 out.extend((0..self.clients as u32).filter(|_| draw.uniform() < *p).map(UserId));
                 return;
@@ -118,13 +183,26 @@ impl Arrivals {
         out.push(UserId(one as u32));
     }
 
-    /// How many act at each tick, on average.
+    /// How many act at each tick, on average, once all who will be were admitted.
     pub fn per_tick(&self) -> usize {
         match self.law {
-            Law::All => self.clients,
+            Law::All | Law::Admitted(_) => self.clients,
             Law::Participation(p) => (p * self.clients as f64).round().max(1.0) as usize,
             _ => 1,
         }
+    }
+
+    /// How many decisions are made up to `horizon`, on average.
+    pub fn steps(&self, horizon: Tick) -> u64 {
+        let Law::Admitted(groups) = &self.law else {
+            return horizon.saturating_mul(self.per_tick() as u64);
+        };
+        let ends = groups.iter().skip(1).map(|(from, _)| *from).chain([Tick::MAX]);
+        let steps = groups.iter().zip(ends).map(|((from, admitted), until)| {
+            let ticks = until.min(horizon.saturating_add(1)).saturating_sub(*from);
+            ticks.saturating_mul(*admitted as u64)
+        });
+        steps.fold(0, u64::saturating_add)
     }
 
     /// Whether every client acts at every tick.
@@ -220,6 +298,37 @@ mod tests {
         assert!(chances.contains(&0.0));
         for (count, chance) in counts(law, 100, 5_000).iter().zip(chances) {
             assert!(*count == 0.0 || chance > 0.0);
+        }
+    }
+
+    #[test]
+    fn clients_are_admitted_over_time_and_then_stay() {
+        let law = |every, clients, growth| ArrivalLaw::Admission(Admission { every, clients, growth });
+        let acting = |law: &ArrivalLaw, clients| -> Vec<usize> {
+            let (mut arrivals, mut out) = (Arrivals::new(law, clients, 1), Vec::new());
+            assert!(!arrivals.is_everyone(), "who comes later must not be run through in a block");
+            let each = (1..=8).map(|tick| {
+                arrivals.at(tick, &mut out);
+                assert!(out.iter().enumerate().all(|(i, user)| user.index() == i));
+                out.len()
+            });
+            each.collect()
+        };
+        let steady = law(3, 2, 1.0);
+        assert_eq!(acting(&steady, 5), [2, 2, 2, 4, 4, 4, 5, 5]);
+        assert_eq!(acting(&law(2, 1, 2.0), 100), [1, 1, 3, 3, 7, 7, 15, 15]);
+        assert_eq!(acting(&law(1, 200, 1.0), 100), [100; 8]);
+        for horizon in 1..=8 {
+            let sum: usize = acting(&steady, 5)[..horizon].iter().sum();
+            assert_eq!(Arrivals::new(&steady, 5, 1).steps(horizon as u64), sum as u64);
+        }
+        assert_eq!(Arrivals::new(&ArrivalLaw::All, 5, 1).steps(8), 40);
+        for (wrong, problem) in [
+            (law(0, 1, 1.0), "arrivals: admission.every must be at least 1, not 0"),
+            (law(1, 0, 1.0), "arrivals: admission.clients must be at least 1, not 0"),
+            (law(1, 1, 0.5), "arrivals: admission.growth must be 1 or more, not 0.5"),
+        ] {
+            assert_eq!(wrong.check().unwrap_err().to_string(), problem);
         }
     }
 

@@ -369,6 +369,7 @@ impl<A: Algorithm> Simulation<A> {
     fn block_length(&self) -> u64 {
         if self.options.single_steps
             || !self.arrivals.is_everyone()
+            || !self.world.has_blocks()
             || self.rewards != Rewards::default()
             || self.now == 0
             || self.clipped
@@ -401,7 +402,7 @@ impl<A: Algorithm> Simulation<A> {
             let pulls = plan::split(machine.plan().unwrap_or_default(), length);
             let mut sums = Vec::with_capacity(pulls.len());
             for (arm, n) in pulls {
-                let block = self.world.pull_block(user, arm, n).expect("a plan needs a K-armed world");
+                let block = self.world.pull_block(user, arm, n).expect("a world that has blocks");
                 self.books.ledger.block(n, &block);
                 if waits {
                     self.books.ledger.waited(n, block.best - block.expected);

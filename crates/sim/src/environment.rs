@@ -1,103 +1,57 @@
-//! Environments as an experiment file names them: a kind, its keys, and the
-//! world and arrivals they build.
+//! Environments as an experiment file names them: a kind, and its keys. What they
+//! make is for the list of worlds to say ([`crate::worlds::Worlds`]).
 
 use cahoots_core::ParamError;
-use schemars::{JsonSchema, Schema, schema_for};
 use serde::{Deserialize, Serialize};
 
-use crate::arrivals::Arrivals;
-use crate::world::World;
-use crate::world::arms::ArmsParams;
-use crate::world::check;
-use crate::world::clustered::ClusteredParams;
-use crate::world::linear::LinearParams;
-use crate::world::split::SplitParams;
-use crate::world::users::UsersParams;
+use crate::world::WorldKind;
 
-/// A world to learn in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Environment {
-    /// One linear model for all clients.
-    Linear(LinearParams),
-    /// One linear model per cluster of clients.
-    Clustered(ClusteredParams),
-    /// A shared linear model, and one more for each client.
-    Split(SplitParams),
-    /// Users in clusters on local servers, items they like or not.
-    Users(UsersParams),
-    /// Arms without features.
-    Arms(ArmsParams),
-}
-
-/// What there is to say about one kind of environment.
-#[derive(Clone, Debug)]
-pub struct EnvironmentKind {
-    /// As it is written in an experiment file.
-    pub name: &'static str,
-    /// One line.
-    pub summary: &'static str,
-    /// Its keys: purpose, default, range.
-    pub schema: Schema,
+/// A world to learn in, by name: plain data that is written as it is read, `kind` beside its keys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    kind: String,
+    #[serde(flatten)]
+    keys: toml::Table,
 }
 
 impl Environment {
-    /// All kinds.
-    pub fn kinds() -> Vec<EnvironmentKind> {
-        let kind = |name, summary, schema| EnvironmentKind { name, summary, schema };
-        vec![
-            kind("linear", "one linear model for all clients", schema_for!(LinearParams)),
-            kind("clustered", "one linear model per cluster of clients", schema_for!(ClusteredParams)),
-            kind("split", "a shared linear model, and one more for each client", schema_for!(SplitParams)),
-            kind("users", "users in clusters on local servers, rewards 0 or 1", schema_for!(UsersParams)),
-            kind(
-                "arms",
-                "arms without features, with Bernoulli or Gaussian rewards",
-                schema_for!(ArmsParams),
-            ),
-        ]
+    /// Any kind, with these keys.
+    pub fn new(kind: &str, keys: toml::Table) -> Environment {
+        Environment { kind: kind.into(), keys }
+    }
+
+    /// The environment that these keys stand for, all of them written out.
+    pub fn of<W: WorldKind>(keys: &W) -> Result<Environment, ParamError> {
+        let keys = toml::Table::try_from(keys).map_err(|error| ParamError::unreadable(error.to_string()))?;
+        Ok(Environment::new(W::NAME, keys))
     }
 
     /// The kind of this one.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Environment::Linear(_) => "linear",
-            Environment::Clustered(_) => "clustered",
-            Environment::Split(_) => "split",
-            Environment::Users(_) => "users",
-            Environment::Arms(_) => "arms",
-        }
+    pub fn kind(&self) -> &str {
+        &self.kind
     }
 
-    /// Refuses what cannot be built, without drawing anything.
-    pub fn check(&self) -> Result<(), ParamError> {
-        match self {
-            Environment::Linear(params) => params.check(),
-            Environment::Clustered(params) => params.check(),
-            Environment::Split(params) => params.check(),
-            Environment::Users(params) => params.check(),
-            Environment::Arms(params) => params.check(),
-        }
+    /// Its keys by type; `None` where it is of another kind.
+    pub fn keys<W: WorldKind>(&self) -> Option<Result<W, ParamError>> {
+        (self.kind == W::NAME).then(|| self.read())
     }
 
-    /// The world of this seed, and who acts in it when.
-    pub fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
-        self.check()?;
-        check::horizon(horizon)?;
-        match self {
-            Environment::Linear(params) => params.build(horizon, seed),
-            Environment::Clustered(params) => params.build(horizon, seed),
-            Environment::Split(params) => params.build(horizon, seed),
-            Environment::Users(params) => params.build(horizon, seed),
-            Environment::Arms(params) => params.build(horizon, seed),
-        }
+    /// Its keys, taken for those of this kind.
+    pub(crate) fn read<W: WorldKind>(&self) -> Result<W, ParamError> {
+        let read = self.keys.clone().try_into();
+        read.map_err(|error: toml::de::Error| ParamError::unreadable(error.message().trim()))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::{Value, json};
+
+    use super::*;
+    use crate::world::arms::ArmsParams;
+    use crate::world::clustered::ClusteredParams;
+    use crate::world::linear::LinearParams;
+    use crate::worlds::Worlds;
 
     fn environment(value: Value) -> Environment {
         serde_json::from_value(value).unwrap()
@@ -105,8 +59,8 @@ mod tests {
 
     fn complaint(value: Value) -> String {
         let environment = environment(value);
-        let checked = environment.check();
-        let built = environment.build(10, 1).map(|_| ());
+        let checked = Worlds::ours().check(&environment);
+        let built = Worlds::ours().build(&environment, 10, 1).map(|_| ());
         if checked.is_err() {
             assert_eq!(checked, built);
         }
@@ -115,19 +69,26 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_name_a_schema_and_defaults_that_build() {
-        for kind in Environment::kinds() {
+        let worlds = Worlds::ours();
+        for kind in worlds.iter() {
             let environment = environment(json!({ "kind": kind.name }));
             assert_eq!(environment.kind(), kind.name);
-            let (world, arrivals) = environment.build(10, 1).unwrap();
+            let (world, arrivals) = worlds.build(&environment, 10, 1).unwrap();
             assert_eq!(world.setting().horizon, 10);
             assert!(arrivals.per_tick() == 1 || arrivals.per_tick() == world.setting().users);
-            let keys = kind.schema.get("properties").and_then(Value::as_object).unwrap();
+            let schema = kind.schema();
+            let keys = schema.get("properties").and_then(Value::as_object).unwrap();
             for (key, schema) in keys {
                 assert!(schema.get("description").is_some(), "{}: {key} has no purpose", kind.name);
             }
-            // What is written can be read again.
-            let text = serde_json::to_string(&environment).unwrap();
-            assert_eq!(serde_json::from_str::<Environment>(&text).unwrap(), environment);
+            // What is written can be read again, with every default filled in.
+            let full = worlds.complete(&environment).unwrap();
+            assert!(full != environment);
+            let text = serde_json::to_string(&full).unwrap();
+            assert_eq!(serde_json::from_str::<Environment>(&text).unwrap(), full);
+            let text = toml::to_string(&full).unwrap();
+            assert_eq!(toml::from_str::<Environment>(&text).unwrap(), full);
+            assert_eq!(worlds.complete(&full).unwrap(), full);
         }
     }
 
@@ -137,30 +98,39 @@ mod tests {
             "kind": "clustered", "clients": 8, "sizes": [5, 3], "assignment": "even",
             "pool": "authors", "pool_size": 40, "separation": 0.5, "arrivals": { "zipf": 1.2 },
         }));
-        let Environment::Clustered(params) = &environment else { unreachable!() };
+        assert_eq!(environment.keys::<ArmsParams>(), None);
+        let params = environment.keys::<ClusteredParams>().unwrap().unwrap();
         assert_eq!(params.sizes, Some(vec![5, 3]));
         assert_eq!(params.arrivals, crate::arrivals::ArrivalLaw::Zipf(1.2));
-        environment.build(10, 1).unwrap();
+        Worlds::ours().build(&environment, 10, 1).unwrap();
         let split = json!({ "kind": "split", "clients": 2, "dim_local": { "per_client": [3, 4] } });
-        serde_json::from_value::<Environment>(split).unwrap().build(10, 1).unwrap();
+        Worlds::ours().build(&serde_json::from_value(split).unwrap(), 10, 1).unwrap();
     }
 
     #[test]
     fn unknown_keys_and_wrong_types_are_refused() {
-        let refusal = |value| serde_json::from_value::<Environment>(value).unwrap_err().to_string();
         assert_eq!(
-            refusal(json!({ "kind": "arms", "dim": 3 })),
+            complaint(json!({ "kind": "arms", "dim": 3 })),
             "unknown field `dim`, expected one of `clients`, `arms`, `rewards`, `reward_noise`, `means`, \
-             `min_gap`, `heterogeneous`, `objective`, `arrivals`"
+             `min_gap`, `heterogeneous`, `spread`, `objective`, `arrivals`"
         );
         assert_eq!(
-            refusal(json!({ "kind": "arms", "means": 3 })),
+            complaint(json!({ "kind": "arms", "means": 3 })),
             "means must be \"uniform\", a matrix such as [[0.9, 0.5]], or { file = \"means.csv\" }"
         );
         assert_eq!(
-            refusal(json!({ "kind": "split", "dim_local": "x" })),
+            complaint(json!({ "kind": "split", "dim_local": "x" })),
             "dim_local must be a number, { per_client = [...] } or { total = number }"
         );
+    }
+
+    #[test]
+    fn a_kind_that_is_not_on_the_list_is_refused_with_the_list() {
+        assert_eq!(
+            complaint(json!({ "kind": "armz" })),
+            "kind: there is no world \"armz\"; there are: linear, clustered, split, users, arms"
+        );
+        assert!(serde_json::from_value::<Environment>(json!({ "clients": 3 })).is_err());
     }
 
     #[test]
@@ -265,6 +235,23 @@ mod tests {
                 json!({ "kind": "arms", "heterogeneous": true, "means": [[0.5], [0.4]] }),
                 "heterogeneous: is for means in one row: these are each client's own",
             ),
+            (
+                json!({ "kind": "arms", "spread": 0.1, "means": [[0.5], [0.4]] }),
+                "spread: is for means in one row: these are each client's own",
+            ),
+            (
+                json!({ "kind": "arms", "spread": 0.1, "heterogeneous": true }),
+                "spread: heterogeneous = true is a spread of its own: leave one out",
+            ),
+            (json!({ "kind": "arms", "spread": -1 }), "spread: must be 0 or more, not -1"),
+            (
+                json!({ "kind": "arms", "objective": "population" }),
+                "objective: population is what clients are drawn from: give a spread",
+            ),
+            (
+                json!({ "kind": "linear", "arrivals": { "admission": { "every": 0, "clients": 5 } } }),
+                "arrivals: admission.every must be at least 1, not 0",
+            ),
         ] {
             assert_eq!(complaint(value), text);
         }
@@ -287,7 +274,8 @@ mod tests {
         }
         let missing = json!({ "kind": "arms", "means": { "file": "no-such-file.csv" } });
         assert!(complaint(missing).starts_with("means: cannot read no-such-file.csv: "));
-        let error = Environment::Linear(LinearParams::default()).build(0, 1).map(|_| ()).unwrap_err();
+        let linear = Environment::of(&LinearParams::default()).unwrap();
+        let error = Worlds::ours().build(&linear, 0, 1).map(|_| ()).unwrap_err();
         assert_eq!(error.to_string(), "horizon: must be at least 1, not 0");
     }
 }

@@ -2,6 +2,7 @@
 //! faults, and the driver that runs machines to their last bit of determinism.
 
 pub mod arrivals;
+pub mod catalogue;
 pub mod draw;
 pub mod driver;
 pub mod environment;
@@ -9,4 +10,6 @@ pub mod ledger;
 pub mod network;
 pub mod rewards;
 pub mod run;
+pub mod simulated;
 pub mod world;
+pub mod worlds;

@@ -1,7 +1,10 @@
 //! Small worlds, one of which fits every algorithm.
 
-use cahoots_sim::run::{Scenario, check};
+use cahoots_sim::run::Scenario;
+use cahoots_sim::worlds::Worlds;
 use serde_json::{Value, json};
+
+use crate::suite::Suite;
 
 /// Worlds to try algorithms in.
 pub fn all() -> Vec<Scenario> {
@@ -49,6 +52,6 @@ pub fn several_rounds() -> (Scenario, [(&'static str, Value); 5]) {
 }
 
 /// Those in which an algorithm can run with its default parameters.
-pub fn for_algorithm(name: &str) -> Vec<Scenario> {
-    all().into_iter().filter(|scenario| check(name, &json!({}), scenario).is_ok()).collect()
+pub fn fitting(suite: &Suite, worlds: &Worlds) -> Vec<Scenario> {
+    all().into_iter().filter(|scenario| suite.fits(worlds, &json!({}), scenario)).collect()
 }

@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex};
 
 use cahoots_core::drive::{Encoded, Event, Host, Outcome};
 use cahoots_core::{
-    Algorithm, Effects, Keys, Machine, NodeId, Setting, message, snapshot, wire,
+    Algorithm, Effects, Erase, Keys, Machine, NodeId, Setting, message, snapshot, wire,
 };
 use cahoots_sim::driver::{Options, Simulation};
 use cahoots_sim::network::{Network, Offline};
 use cahoots_sim::rewards::Rewards;
 use cahoots_sim::run::{Scenario, prepare};
+use cahoots_sim::worlds::Worlds;
 use prost::Message as _;
 use serde_json::Value;
 
@@ -17,22 +18,57 @@ use crate::crash::Crashing;
 
 const SEED: u64 = 11;
 
+/// An algorithm's suite without its type.
+#[derive(Clone, Copy, Debug)]
+pub struct Suite {
+    /// The algorithm's name.
+    pub name: &'static str,
+    fits: fn(&Worlds, &Value, &Scenario) -> bool,
+    check_all: fn(&Worlds, &Value, &Scenario),
+}
+
+impl Erase for Suite {
+    fn of<A: Algorithm>() -> Suite {
+        let fits = |worlds: &Worlds, params: &Value, scenario: &Scenario| {
+            prepare::<A>(worlds, params, scenario, SEED, Options::default()).is_ok()
+        };
+        Suite { name: A::NAME, fits, check_all: check_all::<A> }
+    }
+}
+
+impl Suite {
+    /// Whether the algorithm can run in this scenario with these parameters.
+    pub fn fits(&self, worlds: &Worlds, params: &Value, scenario: &Scenario) -> bool {
+        (self.fits)(worlds, params, scenario)
+    }
+
+    /// Runs every check.
+    pub fn check_all(&self, worlds: &Worlds, params: &Value, scenario: &Scenario) {
+        (self.check_all)(worlds, params, scenario);
+    }
+}
+
 /// Runs every check.
-pub fn check_all<A: Algorithm>(params: &Value, scenario: &Scenario) {
-    restore_at_any_step_equals_never_stopped::<A>(params, scenario);
-    encoded_bytes_give_the_same_run_as_typed_messages::<A>(params, scenario);
-    duplicates_change_nothing::<A>(params, scenario);
-    late_and_lost_rewards_are_survived::<A>(params, scenario);
-    a_bad_network_loses_and_repeats_nothing::<A>(params, scenario);
-    any_thread_gives_the_same_result::<A>(params, scenario);
-    killed_at_every_step_equals_never_killed::<A>(params, scenario);
-    blocks_and_single_steps_meet_the_same_schedule::<A>(params, scenario);
-    an_error_changes_nothing::<A>(params, scenario);
+pub fn check_all<A: Algorithm>(worlds: &Worlds, params: &Value, scenario: &Scenario) {
+    restore_at_any_step_equals_never_stopped::<A>(worlds, params, scenario);
+    encoded_bytes_give_the_same_run_as_typed_messages::<A>(worlds, params, scenario);
+    duplicates_change_nothing::<A>(worlds, params, scenario);
+    late_and_lost_rewards_are_survived::<A>(worlds, params, scenario);
+    a_bad_network_loses_and_repeats_nothing::<A>(worlds, params, scenario);
+    any_thread_gives_the_same_result::<A>(worlds, params, scenario);
+    killed_at_every_step_equals_never_killed::<A>(worlds, params, scenario);
+    blocks_and_single_steps_meet_the_same_schedule::<A>(worlds, params, scenario);
+    an_error_changes_nothing::<A>(worlds, params, scenario);
 }
 
 /// A finished run.
-pub fn finished<A: Algorithm>(params: &Value, scenario: &Scenario, options: Options) -> Simulation<A> {
-    let mut simulation = prepare::<A>(params, scenario, SEED, options).expect("a scenario that fits");
+pub fn finished<A: Algorithm>(
+    worlds: &Worlds,
+    params: &Value,
+    scenario: &Scenario,
+    options: Options,
+) -> Simulation<A> {
+    let mut simulation = prepare::<A>(worlds, params, scenario, SEED, options).expect("a scenario that fits");
     simulation.run(&mut |_| true).expect("nobody stops it");
     simulation
 }
@@ -44,24 +80,32 @@ fn assert_same<A: Algorithm>(one: &Simulation<A>, other: &Simulation<A>, what: &
 }
 
 /// Saving and restoring after each step is the same as going on.
-pub fn restore_at_any_step_equals_never_stopped<A: Algorithm>(params: &Value, scenario: &Scenario) {
-    let plain = finished::<A>(params, scenario, Options::default());
-    let restored = finished::<A>(params, scenario, Options { restore: true, ..Options::default() });
+pub fn restore_at_any_step_equals_never_stopped<A: Algorithm>(
+    worlds: &Worlds,
+    params: &Value,
+    scenario: &Scenario,
+) {
+    let plain = finished::<A>(worlds, params, scenario, Options::default());
+    let restored = finished::<A>(worlds, params, scenario, Options { restore: true, ..Options::default() });
     assert_same(&plain, &restored, "restored at every step");
 }
 
 /// Messages may go through their bytes.
-pub fn encoded_bytes_give_the_same_run_as_typed_messages<A: Algorithm>(params: &Value, scenario: &Scenario) {
-    let typed = finished::<A>(params, scenario, Options::default());
-    let encoded = finished::<A>(params, scenario, Options { encode: true, ..Options::default() });
+pub fn encoded_bytes_give_the_same_run_as_typed_messages<A: Algorithm>(
+    worlds: &Worlds,
+    params: &Value,
+    scenario: &Scenario,
+) {
+    let typed = finished::<A>(worlds, params, scenario, Options::default());
+    let encoded = finished::<A>(worlds, params, scenario, Options { encode: true, ..Options::default() });
     assert_same(&typed, &encoded, "through bytes");
 }
 
 /// A message that arrives twice counts once.
-pub fn duplicates_change_nothing<A: Algorithm>(params: &Value, scenario: &Scenario) {
-    let once = finished::<A>(params, scenario, Options::default());
+pub fn duplicates_change_nothing<A: Algorithm>(worlds: &Worlds, params: &Value, scenario: &Scenario) {
+    let once = finished::<A>(worlds, params, scenario, Options::default());
     let network = Network { duplicate: 0.5, ..Network::default() };
-    let twice = finished::<A>(params, &Scenario { network, ..scenario.clone() }, Options::default());
+    let twice = finished::<A>(worlds, params, &Scenario { network, ..scenario.clone() }, Options::default());
     assert_same(&once, &twice, "duplicated messages");
     let traffic = &once.ledger().traffic;
     assert!(
@@ -72,19 +116,27 @@ pub fn duplicates_change_nothing<A: Algorithm>(params: &Value, scenario: &Scenar
 }
 
 /// Rewards may come late or never; restoring in between changes nothing.
-pub fn late_and_lost_rewards_are_survived<A: Algorithm>(params: &Value, scenario: &Scenario) {
+pub fn late_and_lost_rewards_are_survived<A: Algorithm>(
+    worlds: &Worlds,
+    params: &Value,
+    scenario: &Scenario,
+) {
     let rewards = Rewards { delay: 7, loss: 0.3, patience: 9 };
     let scenario = Scenario { rewards, ..scenario.clone() };
-    let plain = finished::<A>(params, &scenario, Options::default());
+    let plain = finished::<A>(worlds, params, &scenario, Options::default());
     let restored =
-        finished::<A>(params, &scenario, Options { restore: true, encode: true, single_steps: true });
+        finished::<A>(worlds, params, &scenario, Options { restore: true, encode: true, single_steps: true });
     assert_same(&plain, &restored, "late and lost rewards");
     assert!(plain.ledger().abandoned > 0, "{}: no reward was lost", A::NAME);
 }
 
 /// Delay, loss, duplicates and a client that is away: no machine refuses what
 /// comes, and the run is still deterministic.
-pub fn a_bad_network_loses_and_repeats_nothing<A: Algorithm>(params: &Value, scenario: &Scenario) {
+pub fn a_bad_network_loses_and_repeats_nothing<A: Algorithm>(
+    worlds: &Worlds,
+    params: &Value,
+    scenario: &Scenario,
+) {
     let network = Network {
         delay: 2,
         jitter: 3,
@@ -93,16 +145,20 @@ pub fn a_bad_network_loses_and_repeats_nothing<A: Algorithm>(params: &Value, sce
         offline: vec![Offline { client: 1, from: 10, until: 40 }],
     };
     let scenario = Scenario { network, ..scenario.clone() };
-    let plain = finished::<A>(params, &scenario, Options::default());
-    let restored =
-        finished::<A>(params, &scenario, Options { restore: true, encode: true, ..Options::default() });
+    let plain = finished::<A>(worlds, params, &scenario, Options::default());
+    let restored = finished::<A>(
+        worlds,
+        params,
+        &scenario,
+        Options { restore: true, encode: true, ..Options::default() },
+    );
     assert_same(&plain, &restored, "a bad network");
     assert_eq!(plain.ledger().refused, 0, "{}: a machine refused an honest message", A::NAME);
 }
 
 /// Runs side by side do not touch each other.
-pub fn any_thread_gives_the_same_result<A: Algorithm>(params: &Value, scenario: &Scenario) {
-    let run = || finished::<A>(params, scenario, Options::default()).states();
+pub fn any_thread_gives_the_same_result<A: Algorithm>(worlds: &Worlds, params: &Value, scenario: &Scenario) {
+    let run = || finished::<A>(worlds, params, scenario, Options::default()).states();
     let alone = run();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..3).map(|_| scope.spawn(run)).collect();
@@ -114,12 +170,16 @@ pub fn any_thread_gives_the_same_result<A: Algorithm>(params: &Value, scenario: 
 
 /// Every node dies after every single input, and at every third one, and never:
 /// all end in the simulator's bytes.
-pub fn killed_at_every_step_equals_never_killed<A: Algorithm>(params: &Value, scenario: &Scenario) {
-    let simulated = finished::<A>(params, scenario, Options { single_steps: true, ..Options::default() });
+pub fn killed_at_every_step_equals_never_killed<A: Algorithm>(
+    worlds: &Worlds,
+    params: &Value,
+    scenario: &Scenario,
+) {
+    let simulated =
+        finished::<A>(worlds, params, scenario, Options { single_steps: true, ..Options::default() });
     let schedules: [fn(NodeId, u64) -> bool; 3] = [|_, _| false, |_, _| true, |_, input| input % 3 == 0];
     for (schedule, kill) in schedules.into_iter().enumerate() {
-        let environment = &scenario.environment;
-        let (mut world, mut arrivals) = environment.build(scenario.horizon, SEED).expect("checked");
+        let (mut world, mut arrivals) = scenario.build(worlds, SEED).expect("checked");
         let valid = A::check(serde_json::from_value(params.clone()).expect("checked"), world.setting());
         let valid = valid.expect("checked");
         let mut crashing = Crashing::<A>::new(&valid, &*world, SEED, 16, Box::new(kill));
@@ -135,28 +195,33 @@ pub fn killed_at_every_step_equals_never_killed<A: Algorithm>(params: &Value, sc
 
 /// Blocks and single steps agree in what is pulled; in worlds without noise
 /// (see [`zero_noise`]) in everything.
-pub fn blocks_and_single_steps_meet_the_same_schedule<A: Algorithm>(params: &Value, scenario: &Scenario) {
-    let blocks = finished::<A>(params, scenario, Options::default());
-    let single = finished::<A>(params, scenario, Options { single_steps: true, ..Options::default() });
+pub fn blocks_and_single_steps_meet_the_same_schedule<A: Algorithm>(
+    worlds: &Worlds,
+    params: &Value,
+    scenario: &Scenario,
+) {
+    let blocks = finished::<A>(worlds, params, scenario, Options::default());
+    let single =
+        finished::<A>(worlds, params, scenario, Options { single_steps: true, ..Options::default() });
     assert_eq!(blocks.ledger().steps, single.ledger().steps, "{}: steps", A::NAME);
-    if zero_noise(scenario) {
+    if zero_noise(worlds, scenario) {
         assert_same(&blocks, &single, "planned blocks");
     }
 }
 
-fn zero_noise(scenario: &Scenario) -> bool {
-    let (world, _) = scenario.environment.build(scenario.horizon, SEED).expect("checked");
+fn zero_noise(worlds: &Worlds, scenario: &Scenario) -> bool {
+    let (world, _) = scenario.build(worlds, SEED).expect("checked");
     world.setting().reward_noise == 0.0
 }
 
 /// Whatever anyone sends, a machine takes it or is unchanged; and what a machine does not hear (a peer that
 /// is no neighbour, a stranger, itself) never reaches it, however well formed.
-pub fn an_error_changes_nothing<A: Algorithm>(params: &Value, scenario: &Scenario) {
-    let mut simulation = prepare::<A>(params, scenario, SEED, Options::default()).expect("fits");
+pub fn an_error_changes_nothing<A: Algorithm>(worlds: &Worlds, params: &Value, scenario: &Scenario) {
+    let mut simulation = prepare::<A>(worlds, params, scenario, SEED, Options::default()).expect("fits");
     let honest = Arc::new(Mutex::new(Vec::new()));
     let tape = honest.clone();
     simulation.on_message(Box::new(move |_, _, sent| tape.lock().unwrap().push(message::encode(sent))));
-    let (world, _) = scenario.environment.build(scenario.horizon, SEED).expect("checked");
+    let (world, _) = scenario.build(worlds, SEED).expect("checked");
     let hostile: Vec<_> = hostile_payloads(world.setting()).iter().map(|p| p.encode_to_vec()).collect();
     let clients = simulation.clients() as u32;
     let speakers: Vec<NodeId> =

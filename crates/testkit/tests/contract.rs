@@ -1,31 +1,24 @@
 //! Every algorithm in the registry keeps every promise of the contract.
 
-use cahoots_algorithms::registry::{NAMES, Visitor, visit};
-use cahoots_core::Algorithm;
+use cahoots_algorithms::registry::ours;
 use cahoots_sim::run::Scenario;
+use cahoots_sim::worlds::Worlds;
 use cahoots_testkit::probe::ExploreThenCommit;
-use cahoots_testkit::{scenarios, suite};
+use cahoots_testkit::scenarios;
+use cahoots_testkit::suite::{self, Suite};
 use serde_json::{Value, json};
 
-struct Suite {
-    params: Value,
-    scenario: Scenario,
-}
-
-impl Visitor for Suite {
-    type Out = ();
-    fn visit<A: Algorithm>(self) {
-        suite::check_all::<A>(&self.params, &self.scenario);
-    }
+fn check(name: &str, params: &Value, scenario: &Scenario) {
+    ours::<Suite>().get(name).expect("one of ours").check_all(&Worlds::ours(), params, scenario);
 }
 
 #[test]
 fn every_algorithm_passes_the_suite_in_every_world_that_fits() {
-    for name in NAMES {
-        let fitting = scenarios::for_algorithm(name);
-        assert!(!fitting.is_empty(), "no scenario fits {name}");
+    for suite in ours::<Suite>().iter() {
+        let fitting = scenarios::fitting(suite, &Worlds::ours());
+        assert!(!fitting.is_empty(), "no scenario fits {}", suite.name);
         for scenario in fitting {
-            visit(name, Suite { params: json!({}), scenario });
+            suite.check_all(&Worlds::ours(), &json!({}), &scenario);
         }
     }
 }
@@ -46,7 +39,7 @@ fn linear_algorithms_pass_with_other_parameters_too() {
         ("linucb-alone", json!({ "policy": "uniform" })),
     ];
     for (name, params) in cases {
-        visit(name, Suite { params, scenario: scenario.clone() });
+        check(name, &params, scenario);
     }
 }
 
@@ -61,7 +54,7 @@ fn split_worlds_keep_the_contract_with_other_parameters_too() {
             json!({ "upload_ratio": 1.5, "download_ratio": 20.0, "fidelity": "authors" }),
             json!({ "ratio": 2.0, "warm_up": false, "radius": "count", "iterations": 3 }),
         ] {
-            visit("async-linucb-am", Suite { params, scenario: scenario.clone() });
+            check("async-linucb-am", &params, &scenario);
         }
     }
 }
@@ -73,6 +66,6 @@ fn planned_pulls_wakes_and_abandoned_pulls_keep_the_contract() {
         { "kind": "arms", "clients": 3, "arms": 4, "arrivals": "all", "rewards": "gaussian", "reward_noise": 0.0 } }))
     .unwrap();
     for scenario in [noisy, &still] {
-        suite::check_all::<ExploreThenCommit>(&json!({ "pulls": 7 }), scenario);
+        suite::check_all::<ExploreThenCommit>(&Worlds::ours(), &json!({ "pulls": 7 }), scenario);
     }
 }

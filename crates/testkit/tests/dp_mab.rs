@@ -2,9 +2,12 @@
 //! may not change, blocks against single steps.
 
 use cahoots_algorithms::dp_mab::{CdpMab, DdpMab, Graph, HdpMab, SingleMab, components};
+use cahoots_algorithms::registry::ours;
 use cahoots_core::{Algorithm, ArmIndex, Kind, Message, NodeId, Topology};
+use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::driver::{Options, Simulation};
-use cahoots_sim::run::{Report, Scenario, prepare, simulate};
+use cahoots_sim::run::{Report, Scenario, prepare};
+use cahoots_sim::worlds::Worlds;
 use cahoots_testkit::suite;
 use serde_json::{Value, json};
 
@@ -33,7 +36,7 @@ fn quick(more: Value) -> Value {
 
 fn run<A: Algorithm>(params: &Value, scenario: &Scenario, seed: u64, single_steps: bool) -> Simulation<A> {
     let options = Options { single_steps, ..Options::default() };
-    let mut simulation = prepare::<A>(params, scenario, seed, options).unwrap();
+    let mut simulation = prepare::<A>(&Worlds::ours(), params, scenario, seed, options).unwrap();
     simulation.run(&mut |_| true).unwrap();
     simulation
 }
@@ -48,19 +51,37 @@ fn the_contract_holds_over_several_rounds() {
     let one_by_one = world(700, 5, bernoulli(), "uniform");
     for scenario in [&everyone, &one_by_one] {
         for privacy in calibrations() {
-            suite::check_all::<CdpMab>(&quick(privacy), scenario);
+            suite::check_all::<CdpMab>(&Worlds::ours(), &quick(privacy), scenario);
         }
-        suite::check_all::<CdpMab>(&quick(json!({ "participation": 0.5, "privacy": "local" })), scenario);
-        suite::check_all::<DdpMab>(&quick(json!({ "topology": "ring", "privacy": "published" })), scenario);
-        suite::check_all::<DdpMab>(&quick(json!({ "topology": "star" })), scenario);
+        suite::check_all::<CdpMab>(
+            &Worlds::ours(),
+            &quick(json!({ "participation": 0.5, "privacy": "local" })),
+            scenario,
+        );
+        suite::check_all::<DdpMab>(
+            &Worlds::ours(),
+            &quick(json!({ "topology": "ring", "privacy": "published" })),
+            scenario,
+        );
+        suite::check_all::<DdpMab>(&Worlds::ours(), &quick(json!({ "topology": "star" })), scenario);
         let path = json!({ "edges": [[0, 1], [1, 2], [3, 4]] });
-        suite::check_all::<HdpMab>(&quick(json!({ "topology": path, "privacy": "local" })), scenario);
-        suite::check_all::<HdpMab>(&quick(json!({ "components": [3, 2], "fidelity": "paper" })), scenario);
-        suite::check_all::<SingleMab>(&json!({}), scenario);
+        suite::check_all::<HdpMab>(
+            &Worlds::ours(),
+            &quick(json!({ "topology": path, "privacy": "local" })),
+            scenario,
+        );
+        suite::check_all::<HdpMab>(
+            &Worlds::ours(),
+            &quick(json!({ "components": [3, 2], "fidelity": "paper" })),
+            scenario,
+        );
+        suite::check_all::<SingleMab>(&Worlds::ours(), &json!({}), scenario);
     }
     // Otherwise little was tested.
     let rounds = |params: Value, name: &str, scenario: &Scenario| {
-        let report = simulate(name, &params, scenario, 1, Options::default(), &mut |_| true).unwrap();
+        let report = Catalogue::new(ours())
+            .simulate(name, &params, scenario, 1, Options::default(), &mut |_| true)
+            .unwrap();
         report.ledger.traffic.rounds
     };
     for scenario in [&everyone, &one_by_one] {
@@ -74,15 +95,19 @@ fn the_contract_holds_over_several_rounds() {
 #[test]
 fn without_noise_blocks_and_single_steps_are_the_same_run() {
     let still = world(4_000, 6, still(), "all");
-    suite::blocks_and_single_steps_meet_the_same_schedule::<CdpMab>(&json!({ "privacy": "none" }), &still);
+    suite::blocks_and_single_steps_meet_the_same_schedule::<CdpMab>(
+        &Worlds::ours(),
+        &json!({ "privacy": "none" }),
+        &still,
+    );
     for privacy in calibrations() {
-        suite::blocks_and_single_steps_meet_the_same_schedule::<CdpMab>(&privacy, &still);
+        suite::blocks_and_single_steps_meet_the_same_schedule::<CdpMab>(&Worlds::ours(), &privacy, &still);
     }
     let ring = json!({ "topology": "ring", "privacy": "local", "dp_epsilon": 4.0 });
-    suite::blocks_and_single_steps_meet_the_same_schedule::<DdpMab>(&ring, &still);
+    suite::blocks_and_single_steps_meet_the_same_schedule::<DdpMab>(&Worlds::ours(), &ring, &still);
     let split = json!({ "components": [4, 2], "topology": "star", "privacy": "none" });
-    suite::blocks_and_single_steps_meet_the_same_schedule::<HdpMab>(&split, &still);
-    suite::blocks_and_single_steps_meet_the_same_schedule::<SingleMab>(&json!({}), &still);
+    suite::blocks_and_single_steps_meet_the_same_schedule::<HdpMab>(&Worlds::ours(), &split, &still);
+    suite::blocks_and_single_steps_meet_the_same_schedule::<SingleMab>(&Worlds::ours(), &json!({}), &still);
     let blocks = run::<CdpMab>(&json!({ "privacy": "none" }), &still, 11, false);
     assert!(blocks.ledger().metrics["finished"] == 1.0, "all of it was seen");
 }
@@ -106,7 +131,11 @@ fn with_noise_blocks_and_single_steps_agree_in_distribution() {
     ] {
         let sample = |single_steps: bool, first: u64| -> Vec<f64> {
             let options = Options { single_steps, ..Options::default() };
-            let one = |seed| simulate(name, &params, &scenario, seed, options, &mut |_| true).unwrap();
+            let one = |seed| {
+                Catalogue::new(ours())
+                    .simulate(name, &params, &scenario, seed, options, &mut |_| true)
+                    .unwrap()
+            };
             (first..first + seeds).map(|seed| one(seed).ledger.regret).collect()
         };
         // Worlds are alike by seed, so differences are paired.
@@ -322,7 +351,9 @@ fn faults_change_how_long_is_waited_and_nothing_else() {
 fn the_true_guarantee_is_stated() {
     let scenario = world(900, 8, bernoulli(), "all");
     let stated = |params: Value| {
-        let report = simulate("cdp-mab", &params, &scenario, 4, Options::default(), &mut |_| true).unwrap();
+        let report = Catalogue::new(ours())
+            .simulate("cdp-mab", &params, &scenario, 4, Options::default(), &mut |_| true)
+            .unwrap();
         (report.privacy.map(|statement| statement.epsilon), report.ledger.traffic.rounds)
     };
     let close = |got: Option<f64>, expected: f64| (got.unwrap() / expected - 1.0).abs() < 1e-3;
@@ -340,8 +371,9 @@ fn the_true_guarantee_is_stated() {
 #[test]
 fn an_unfinished_epoch_is_flagged_and_costs_nothing() {
     let scenario = world(20, 3, bernoulli(), "all");
-    let Report { ledger, cost, .. } =
-        simulate("cdp-mab", &json!({}), &scenario, 1, Options::default(), &mut |_| true).unwrap();
+    let Report { ledger, cost, .. } = Catalogue::new(ours())
+        .simulate("cdp-mab", &json!({}), &scenario, 1, Options::default(), &mut |_| true)
+        .unwrap();
     assert_eq!((cost, ledger.traffic.rounds, ledger.traffic.uploads), (0.0, 0, 0));
     assert_eq!((ledger.metrics["finished"], ledger.metrics["active_arms"]), (0.0, 3.0));
 }
@@ -370,7 +402,9 @@ fn no_more_rounds_than_allowed_and_then_the_empirical_best() {
         let scenario: Scenario = serde_json::from_value(json!({ "horizon": 2_000, "environment":
             { "kind": "arms", "clients": 5, "means": [[0.5, 0.49, 0.48]] } }))
         .unwrap();
-        let report = simulate(name, &quick(more), &scenario, 1, Options::default(), &mut |_| true).unwrap();
+        let report = Catalogue::new(ours())
+            .simulate(name, &quick(more), &scenario, 1, Options::default(), &mut |_| true)
+            .unwrap();
         assert_eq!(report.ledger.traffic.rounds, 3, "{name}");
         let metric = |name| report.ledger.metrics[name];
         assert_eq!((metric("active_arms"), metric("finished")), (1.0, 0.0), "{name}");

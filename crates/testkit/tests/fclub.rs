@@ -4,6 +4,7 @@ use cahoots_algorithms::fclub::{CdpFclubDc, FclubDc, GlobalServer, LocalServer};
 use cahoots_core::{Algorithm, NodeId};
 use cahoots_sim::driver::{Options, Simulation};
 use cahoots_sim::run::{Scenario, prepare};
+use cahoots_sim::worlds::Worlds;
 use cahoots_testkit::suite;
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ fn world(layout: &str, users: u32, horizon: u64) -> Scenario {
 }
 
 fn finished<A: Algorithm>(params: Value, scenario: &Scenario, seed: u64) -> Simulation<A> {
-    let mut simulation = prepare::<A>(&params, scenario, seed, Options::default()).unwrap();
+    let mut simulation = prepare::<A>(&Worlds::ours(), &params, scenario, seed, Options::default()).unwrap();
     simulation.run(&mut |_| true).unwrap();
     simulation
 }
@@ -92,9 +93,29 @@ fn the_contract_holds_with_other_parameters_too() {
         params.as_object_mut().unwrap().extend(value.as_object().unwrap().clone());
         params
     };
-    suite::check_all::<FclubDc>(&early(json!({ "ratio": 1.3, "fidelity": "authors" })), &scenario);
-    suite::check_all::<FclubDc>(&early(json!({ "ratio": 1.0, "tolerance": 0.01 })), &scenario);
-    suite::check_all::<CdpFclubDc>(&early(json!({ "dp_epsilon": 50.0, "planned_uploads": 1 })), &scenario);
-    suite::check_all::<CdpFclubDc>(&early(json!({ "shift": "paper", "privacy": "text" })), &scenario);
-    suite::check_all::<CdpFclubDc>(&early(json!({ "privacy": "alg5", "fidelity": "authors" })), &scenario);
+    suite::check_all::<FclubDc>(
+        &Worlds::ours(),
+        &early(json!({ "ratio": 1.3, "fidelity": "authors" })),
+        &scenario,
+    );
+    suite::check_all::<FclubDc>(
+        &Worlds::ours(),
+        &early(json!({ "ratio": 1.0, "tolerance": 0.01 })),
+        &scenario,
+    );
+    suite::check_all::<CdpFclubDc>(
+        &Worlds::ours(),
+        &early(json!({ "dp_epsilon": 50.0, "planned_uploads": 1 })),
+        &scenario,
+    );
+    suite::check_all::<CdpFclubDc>(
+        &Worlds::ours(),
+        &early(json!({ "shift": "paper", "privacy": "text" })),
+        &scenario,
+    );
+    suite::check_all::<CdpFclubDc>(
+        &Worlds::ours(),
+        &early(json!({ "privacy": "alg5", "fidelity": "authors" })),
+        &scenario,
+    );
 }

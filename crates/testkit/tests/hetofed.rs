@@ -4,20 +4,18 @@
 use cahoots_algorithms::dyclu::Dyclu;
 use cahoots_algorithms::hetofed::{Hetofed, HetofedE, HetofedPq, Server};
 use cahoots_algorithms::linear::LinearMsg;
-use cahoots_algorithms::registry::{Visitor, visit};
+use cahoots_algorithms::registry::ours;
 use cahoots_core::{Algorithm, NodeId};
+use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::driver::{Options, Simulation};
-use cahoots_sim::run::{Scenario, prepare, simulate};
-use cahoots_testkit::{scenarios, suite};
+use cahoots_sim::run::{Scenario, prepare};
+use cahoots_sim::worlds::Worlds;
+use cahoots_testkit::scenarios;
+use cahoots_testkit::suite::Suite;
 use serde_json::{Value, json};
 
-struct Suite(Value, Scenario);
-
-impl Visitor for Suite {
-    type Out = ();
-    fn visit<A: Algorithm>(self) {
-        suite::check_all::<A>(&self.0, &self.1);
-    }
+fn check(name: &str, params: &Value, scenario: &Scenario) {
+    ours::<Suite>().get(name).expect("one of ours").check_all(&Worlds::ours(), params, scenario);
 }
 
 /// Exploration that ends, clusters of all sizes, and much to say.
@@ -31,7 +29,7 @@ fn the_contract_is_kept_in_clustered_worlds() {
         json!({ "exploration": 8, "exploration_unit": "total", "sync_threshold": 2.0, "deadline": 3 }),
     ];
     for (name, params) in family.iter().flat_map(|name| cases.iter().map(move |params| (name, params))) {
-        visit(name, Suite(params.clone(), scenario.clone()));
+        check(name, params, scenario);
     }
     for (name, params) in [
         (
@@ -53,7 +51,7 @@ fn the_contract_is_kept_in_clustered_worlds() {
         ("dyclu", json!({ "outlier": 0.3, "window": 4, "false_alarm": 0.99 })),
         ("dyclu", json!({ "outlier": 0.3, "window": 4, "false_alarm": 0.99, "keep_past": false })),
     ] {
-        visit(name, Suite(params, scenario.clone()));
+        check(name, &params, scenario);
     }
 }
 
@@ -62,10 +60,7 @@ fn the_contract_is_kept_in_clustered_worlds() {
 fn the_contract_is_kept_where_clients_do_not_act_in_turn() {
     let scenario = &scenarios::all()[0];
     for name in ["hetofed", "hetofed-pq", "hetofed-e"] {
-        visit(
-            name,
-            Suite(json!({ "exploration": 8, "sync_threshold": 2.0, "deadline": 4 }), scenario.clone()),
-        );
+        check(name, &json!({ "exploration": 8, "sync_threshold": 2.0, "deadline": 4 }), scenario);
     }
 }
 
@@ -79,7 +74,7 @@ fn world(horizon: u64, environment: Value) -> Scenario {
 }
 
 fn finished<A: Algorithm>(params: Value, scenario: &Scenario, seed: u64) -> Simulation<A> {
-    let mut simulation = prepare::<A>(&params, scenario, seed, Options::default()).unwrap();
+    let mut simulation = prepare::<A>(&Worlds::ours(), &params, scenario, seed, Options::default()).unwrap();
     simulation.run(&mut |_| true).unwrap();
     simulation
 }
@@ -155,7 +150,11 @@ fn mean(values: &[f64]) -> (f64, f64) {
 }
 
 fn regret(name: &str, params: &Value, scenario: &Scenario, seed: u64) -> f64 {
-    simulate(name, params, scenario, seed, Options::default(), &mut |_| true).unwrap().ledger.regret
+    Catalogue::new(ours())
+        .simulate(name, params, scenario, seed, Options::default(), &mut |_| true)
+        .unwrap()
+        .ledger
+        .regret
 }
 
 /// `better` has less regret than `worse`, by more than chance would allow.
@@ -183,7 +182,9 @@ fn a_client_that_never_answers_stops_nobody_where_there_is_a_deadline() {
             .unwrap();
     for name in ["hetofed", "hetofed-e"] {
         let rounds = |params: Value| {
-            let report = simulate(name, &params, &scenario, 1, Options::default(), &mut |_| true).unwrap();
+            let report = Catalogue::new(ours())
+                .simulate(name, &params, &scenario, 1, Options::default(), &mut |_| true)
+                .unwrap();
             assert_eq!(report.ledger.refused, 0);
             report.ledger.traffic.rounds
         };

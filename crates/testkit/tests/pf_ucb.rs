@@ -3,9 +3,12 @@
 
 use cahoots_algorithms::pf_ucb::bounds::Game;
 use cahoots_algorithms::pf_ucb::{PfUcb, PfUcbEnhanced};
+use cahoots_algorithms::registry::ours;
 use cahoots_core::{Algorithm, ArmIndex, NodeId};
+use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::driver::Options;
-use cahoots_sim::run::{Report, Scenario, prepare, simulate};
+use cahoots_sim::run::{Report, Scenario, prepare};
+use cahoots_sim::worlds::Worlds;
 use cahoots_testkit::suite;
 use serde_json::{Value, json};
 
@@ -49,7 +52,7 @@ fn cases() -> [Value; 6] {
 
 fn run(name: &str, params: &Value, scenario: &Scenario, seed: u64, single_steps: bool) -> Report {
     let options = Options { single_steps, ..Options::default() };
-    simulate(name, params, scenario, seed, options, &mut |_| true).unwrap()
+    Catalogue::new(ours()).simulate(name, params, scenario, seed, options, &mut |_| true).unwrap()
 }
 
 #[test]
@@ -58,8 +61,8 @@ fn the_contract_holds_over_many_phases() {
     let one_by_one = world(900, eighths(), 0.25, "uniform");
     for params in cases() {
         for scenario in [&everyone, &one_by_one] {
-            suite::check_all::<PfUcb>(&params, scenario);
-            suite::check_all::<PfUcbEnhanced>(&params, scenario);
+            suite::check_all::<PfUcb>(&Worlds::ours(), &params, scenario);
+            suite::check_all::<PfUcbEnhanced>(&Worlds::ours(), &params, scenario);
         }
         let phases =
             |scenario: &Scenario| run("pf-ucb", &params, scenario, 1, false).ledger.metrics["phases"];
@@ -69,7 +72,7 @@ fn the_contract_holds_over_many_phases() {
 
 /// Runs a scenario and counts the driver's steps: fewer than ticks where blocks are run.
 fn steps<A: Algorithm>(params: &Value, scenario: &Scenario) -> u64 {
-    let mut simulation = prepare::<A>(params, scenario, 11, Options::default()).unwrap();
+    let mut simulation = prepare::<A>(&Worlds::ours(), params, scenario, 11, Options::default()).unwrap();
     let mut steps = 0;
     while simulation.ledger().curve.last().is_none_or(|point| point.tick < scenario.horizon) {
         simulation.step();
@@ -82,10 +85,14 @@ fn steps<A: Algorithm>(params: &Value, scenario: &Scenario) -> u64 {
 fn without_noise_blocks_and_single_steps_are_the_same_run() {
     let still = world(20_000, eighths(), 0.0, "all");
     for params in cases() {
-        suite::blocks_and_single_steps_meet_the_same_schedule::<PfUcb>(&params, &still);
+        suite::blocks_and_single_steps_meet_the_same_schedule::<PfUcb>(&Worlds::ours(), &params, &still);
         assert!(steps::<PfUcb>(&params, &still) < 10_000, "blocks are run");
         // Lengths that follow gaps are no eighths, but pulls are whole.
-        suite::blocks_and_single_steps_meet_the_same_schedule::<PfUcbEnhanced>(&params, &still);
+        suite::blocks_and_single_steps_meet_the_same_schedule::<PfUcbEnhanced>(
+            &Worlds::ours(),
+            &params,
+            &still,
+        );
     }
 }
 
@@ -153,7 +160,8 @@ fn theorem_2_every_client_ends_on_its_mixed_optimal_arm() {
         let best = Game::new(&printed_game(), *alpha).unwrap().best_arms().to_vec();
         for seed in 0..10 {
             let params = json!({ "personalization": alpha });
-            let mut simulation = prepare::<PfUcb>(&params, &scenario, seed, Options::default()).unwrap();
+            let mut simulation =
+                prepare::<PfUcb>(&Worlds::ours(), &params, &scenario, seed, Options::default()).unwrap();
             simulation.run(&mut |_| true).unwrap();
             for (client, arm) in best.iter().enumerate() {
                 let fixed = simulation.client(NodeId(client as u32)).fixed();

@@ -1,8 +1,9 @@
 //! `cahoots algorithms`: what can be run.
 
-use cahoots_algorithms::registry::{self, Description};
 use cahoots_lab::LabError;
 use cahoots_lab::experiment::{Record, remedy};
+use cahoots_sim::catalogue::Catalogue;
+use cahoots_sim::simulated::Simulated;
 use serde_json::json;
 
 use super::parameters;
@@ -21,19 +22,20 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args) -> Result<(), LabError> {
-    let chosen: Vec<Description> = match &args.name {
-        Some(name) => vec![registry::describe(name).ok_or_else(|| {
-            let remedy = remedy(name, registry::NAMES.iter().copied());
+pub fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
+    let chosen: Vec<&Simulated> = match &args.name {
+        Some(name) => vec![catalogue.algorithms.get(name).ok_or_else(|| {
+            let remedy = remedy(name, catalogue.algorithms.names());
             LabError::Input(format!("there is no algorithm {name:?}; {remedy}"))
         })?],
-        None => registry::NAMES.iter().filter_map(|name| registry::describe(name)).collect(),
+        None => catalogue.algorithms.iter().collect(),
     };
     if args.json {
         let lines = chosen.into_iter().map(|about| {
-            let parameters = parameters::json(&Record::from_schema(&about.schema));
+            let schema = about.schema();
+            let parameters = parameters::json(&Record::from_schema(schema.as_value()));
             let line = json!({
-                "name": about.name, "summary": about.summary, "parameters": parameters, "schema": about.schema,
+                "name": about.name, "summary": about.summary, "parameters": parameters, "schema": schema,
             });
             line.to_string() + "\n"
         });
@@ -41,7 +43,7 @@ pub fn run(args: &Args) -> Result<(), LabError> {
     }
     match (&args.name, chosen.as_slice()) {
         (Some(_), [about]) => {
-            let table = parameters::table(&Record::from_schema(&about.schema));
+            let table = parameters::table(&Record::from_schema(about.schema().as_value()));
             let readme = readme(about.name).map(|text| format!("\n{}\n", text.trim())).unwrap_or_default();
             print::out(&format!("{}: {}\n\n{table}{readme}", about.name, about.summary))
         }
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn every_algorithm_has_a_readme() {
-        for name in registry::NAMES {
+        for name in cahoots_lab::catalogue().algorithms.names() {
             assert!(readme(name).is_some(), "no README.md has {name} in its heading");
         }
     }

@@ -1,9 +1,10 @@
 //! `cahoots client`: a client beside an app.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use cahoots_lab::LabError;
-use cahoots_node::commands;
+use cahoots_node::{Known, commands};
 
 use super::serve::failed;
 
@@ -17,7 +18,7 @@ pub struct Args {
     file: PathBuf,
 }
 
-pub fn run(args: &Args) -> Result<(), LabError> {
+pub fn run(args: &Args, known: &Arc<Known>) -> Result<(), LabError> {
     commands::log();
-    commands::client(&args.file).map_err(failed)
+    commands::client(known, &args.file).map_err(failed)
 }

@@ -2,7 +2,8 @@
 
 use cahoots_lab::LabError;
 use cahoots_lab::experiment::{Record, remedy};
-use cahoots_sim::environment::Environment;
+use cahoots_sim::catalogue::Catalogue;
+use cahoots_sim::worlds::KnownWorld;
 use serde_json::json;
 
 use super::parameters;
@@ -18,8 +19,8 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args) -> Result<(), LabError> {
-    let mut kinds = Environment::kinds();
+pub fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
+    let mut kinds: Vec<&KnownWorld> = catalogue.worlds.iter().collect();
     if let Some(name) = &args.name {
         if !kinds.iter().any(|kind| kind.name == name) {
             let remedy = remedy(name, kinds.iter().map(|kind| kind.name));
@@ -29,7 +30,7 @@ pub fn run(args: &Args) -> Result<(), LabError> {
     }
     if args.json {
         let lines = kinds.into_iter().map(|kind| {
-            let schema = kind.schema.to_value();
+            let schema = kind.schema().to_value();
             let parameters = parameters::json(&Record::from_schema(&schema));
             let line = json!({ "name": kind.name, "summary": kind.summary, "parameters": parameters, "schema": schema });
             line.to_string() + "\n"
@@ -38,7 +39,7 @@ pub fn run(args: &Args) -> Result<(), LabError> {
     }
     match (&args.name, kinds.as_slice()) {
         (Some(_), [kind]) => {
-            let record = Record::from_schema(&kind.schema.clone().to_value());
+            let record = Record::from_schema(kind.schema().as_value());
             print::out(&format!("{}: {}\n\n{}", kind.name, kind.summary, parameters::table(&record)))
         }
         _ => {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cahoots_lab::LabError;
 use cahoots_lab::plan::{Budget, Plan, Request, Row, Search, plan, runs};
 use cahoots_lab::results::{grouped, plus_minus, readable};
+use cahoots_sim::catalogue::Catalogue;
 use clap::ArgGroup;
 use serde_json::json;
 
@@ -77,7 +78,7 @@ Examples:
   cahoots plan -n 200 -d 10 -t 100000 --bytes 2e7 --split               upload and download apart
   cahoots plan -n 100 -d 10 -t 20000 --regret-factor 1.5 --simulate  the least talk for this regret";
 
-pub fn run(args: Args) -> Result<(), LabError> {
+pub fn run(args: Args, catalogue: &Catalogue) -> Result<(), LabError> {
     let budget = match (args.transfers, args.bytes, args.regret_factor) {
         (Some(transfers), _, _) => Budget::Transfers(transfers),
         (_, Some(bytes), _) => Budget::Bytes(bytes),
@@ -111,7 +112,7 @@ pub fn run(args: Args) -> Result<(), LabError> {
         progress: &progress,
     };
     total.store(runs(&search), Ordering::Relaxed);
-    let answer = plan(&request, args.simulate.then_some(&search))?;
+    let answer = plan(catalogue, &request, args.simulate.then_some(&search))?;
     if args.json {
         return print::out(&format!("{:#}\n", as_json(&request, &answer)));
     }

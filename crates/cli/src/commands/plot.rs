@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cahoots_lab::{LabError, results};
+use cahoots_sim::catalogue::Catalogue;
 
 use crate::print;
 
@@ -13,8 +14,8 @@ pub struct Args {
     dir: PathBuf,
 }
 
-pub fn run(args: &Args) -> Result<(), LabError> {
-    let topology = results::redraw(&args.dir)?;
+pub fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
+    let topology = results::redraw(catalogue, &args.dir)?;
     let dir = args.dir.display();
     let more = if topology { format!(", {dir}/topology.svg") } else { String::new() };
     print::out(&format!("drawn: {dir}/regret.svg, {dir}/regret-vs-communication.svg{more} (and .png)\n"))

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cahoots_lab::LabError;
 use cahoots_lab::reproduce::{self, Item, Options, Report};
+use cahoots_sim::catalogue::Catalogue;
 use serde_json::json;
 
 use super::stop;
@@ -57,7 +59,7 @@ Examples:
 An item's folder holds report.md and report.json (the claims), its figures (.svg and .png), and one
 folder per experiment as `cahoots run` leaves it. The experiment files are in experiments/.";
 
-pub fn run(args: Args) -> Result<(), LabError> {
+pub fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError> {
     let items = reproduce::select(&args.names)?;
     let usual = if args.quick { "results/reproduce-quick" } else { "results/reproduce" };
     let out = args.out.unwrap_or_else(|| usual.into());
@@ -68,6 +70,7 @@ pub fn run(args: Args) -> Result<(), LabError> {
         .into_iter()
         .partition(|item| args.data.is_some() || !item.needs_data() || named(&args.names, item));
     let options = Options {
+        catalogue,
         quick: args.quick,
         data: args.data.as_deref(),
         jobs: args.jobs.map_or_else(stop::cores, usize::from),

@@ -1,11 +1,13 @@
 //! `cahoots run`: an experiment from a file.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use cahoots_lab::experiment::{Source, json_schema};
 use cahoots_lab::results::{promises, table};
 use cahoots_lab::run::{Options, Outcome, Start};
 use cahoots_lab::{LabError, from_text, load};
+use cahoots_sim::catalogue::Catalogue;
 
 use super::stop;
 use crate::print;
@@ -61,13 +63,16 @@ Examples:
 The folder then holds summary.csv and summary.json, curves.parquet (every run over time),
 regret.svg and regret-vs-communication.svg (and .png), and manifest.json (all it takes to run it again).";
 
-pub fn run(args: Args) -> Result<(), LabError> {
+pub fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError> {
     if args.schema {
-        return print::out(&format!("{:#}\n", json_schema()));
+        return print::out(&format!("{:#}\n", json_schema(catalogue)));
     }
     let experiment = match &args.file {
-        Some(file) => load(file, args.seeds)?,
-        None => from_text(Source { name: "examples/quick.toml".into(), text: QUICK.into() }, args.seeds)?,
+        Some(file) => load(catalogue, file, args.seeds)?,
+        None => {
+            let source = Source { name: "examples/quick.toml".into(), text: QUICK.into() };
+            from_text(catalogue, source, args.seeds)?
+        }
     };
     let built_in = args.file.is_none() && args.out.is_none();
     let start = match (args.resume, args.force || built_in) {

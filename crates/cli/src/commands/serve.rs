@@ -1,9 +1,10 @@
 //! `cahoots serve`: a coordinator.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use cahoots_lab::LabError;
-use cahoots_node::{NodeError, commands};
+use cahoots_node::{Known, NodeError, commands};
 
 /// Run a coordinator: clients connect to it, and learn from each other through it.
 ///
@@ -15,9 +16,9 @@ pub struct Args {
     file: PathBuf,
 }
 
-pub fn run(args: &Args) -> Result<(), LabError> {
+pub fn run(args: &Args, known: &Arc<Known>) -> Result<(), LabError> {
     commands::log();
-    commands::serve(&args.file).map_err(failed)
+    commands::serve(known, &args.file).map_err(failed)
 }
 
 /// Errors in the words of this command.

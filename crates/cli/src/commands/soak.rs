@@ -1,8 +1,10 @@
 //! `cahoots soak`: federations of processes, killed at random.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use cahoots_lab::LabError;
+use cahoots_node::Known;
 use cahoots_node::soak::{Soak, soak};
 
 use crate::print;
@@ -25,13 +27,14 @@ pub struct Args {
     minutes: Option<f64>,
 }
 
-pub fn run(args: &Args) -> Result<(), LabError> {
+pub fn run(args: &Args, known: &Arc<Known>) -> Result<(), LabError> {
     let exe = std::env::current_exe().map_err(|e| LabError::Failed(e.to_string()))?;
     let longest = args.minutes.map(|minutes| {
         Duration::try_from_secs_f64(minutes * 60.0)
             .map_err(|_| LabError::Input(format!("--minutes must be 0 or more, not {minutes}")))
     });
-    let options = Soak { exe, kills: args.kills, seed: args.seed, longest: longest.transpose()? };
+    let options =
+        Soak { known: known.clone(), exe, kills: args.kills, seed: args.seed, longest: longest.transpose()? };
     let report = soak(&options, &mut |line| eprintln!("{line}")).map_err(LabError::Failed)?;
     let line = serde_json::to_string(&report).map_err(|e| LabError::Failed(e.to_string()))?;
     print::out(&format!("{line}\n"))

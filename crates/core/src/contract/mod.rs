@@ -8,4 +8,5 @@ pub mod fact;
 pub mod machine;
 pub mod message;
 pub mod private;
+pub mod registry;
 pub mod setting;

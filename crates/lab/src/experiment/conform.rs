@@ -163,7 +163,7 @@ mod tests {
 
     /// Complaint and remedy for one line in an async-linucb block.
     fn complain(line: &str) -> Vec<(String, String)> {
-        let schema = cahoots_algorithms::registry::describe("async-linucb").unwrap().schema;
+        let schema = crate::catalogue().find("async-linucb").unwrap().schema().to_value();
         let table = parse(&Source { name: "x".into(), text: line.into() }).unwrap();
         let item = Item { span: 0..0, value: Value::Table(table) };
         let shape = Shape::from_schema(&schema);

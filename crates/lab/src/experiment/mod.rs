@@ -19,6 +19,7 @@ mod value;
 
 use std::sync::Arc;
 
+use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::run::{Params, Scenario};
 
 pub use published::json_schema;
@@ -43,6 +44,8 @@ pub struct Experiment {
     pub entries: Vec<Entry>,
     /// The file it came from.
     pub source: Source,
+    /// What its names mean: the algorithms and worlds that it was checked against.
+    pub catalogue: Arc<Catalogue>,
 }
 
 /// A world to run algorithms in.

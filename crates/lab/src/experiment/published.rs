@@ -1,23 +1,23 @@
 //! The JSON schema of experiment files, for editors and for other programs.
 
-use cahoots_algorithms::registry;
-use cahoots_sim::environment::Environment;
+use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::network::Network;
 use cahoots_sim::rewards::Rewards;
 use serde_json::{Map, Value as Json, json};
 
 use super::shape::Shape;
 
-/// JSON schema of a whole experiment file.
-pub fn json_schema() -> Json {
-    let environments: Vec<Json> = Environment::kinds()
-        .into_iter()
-        .map(|kind| section(&kind.schema.to_value(), Some((kind.name, kind.summary)), false))
-        .collect();
-    let algorithms: Vec<Json> = registry::NAMES
+/// JSON schema of a whole experiment file that may name whatever is in the catalogue.
+pub fn json_schema(catalogue: &Catalogue) -> Json {
+    let environments: Vec<Json> = catalogue
+        .worlds
         .iter()
-        .filter_map(|name| registry::describe(name))
-        .map(|about| section(&about.schema, Some((about.name, about.summary)), true))
+        .map(|kind| section(kind.schema().as_value(), Some((kind.name, kind.summary)), false))
+        .collect();
+    let algorithms: Vec<Json> = catalogue
+        .algorithms
+        .iter()
+        .map(|about| section(about.schema().as_value(), Some((about.name, about.summary)), true))
         .collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -134,10 +134,11 @@ mod tests {
 
     #[test]
     fn stands_on_its_own_and_covers_everything() {
-        let schema = json_schema();
+        let catalogue = crate::catalogue();
+        let schema = json_schema(&catalogue);
         let text = schema.to_string();
         assert!(!text.contains("$ref"), "references are resolved");
-        for name in registry::NAMES {
+        for name in catalogue.algorithms.names() {
             assert!(text.contains(&format!("{{\"const\":\"{name}\"}}")), "{name}");
         }
         let linear = &schema["properties"]["environment"]["oneOf"][0];

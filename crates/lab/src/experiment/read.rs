@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use cahoots_algorithms::registry;
 use cahoots_core::{ParamError, Setting};
+use cahoots_sim::catalogue::Catalogue;
+use cahoots_sim::environment::Environment;
 use cahoots_sim::run::{self, RunError, Scenario};
 
 use super::sections::{self, Block, Sections};
@@ -14,9 +15,15 @@ use super::{Complaints, Entry, Experiment, Source, Stage, label};
 /// Entries of one experiment, at most.
 const MOST_ENTRIES: usize = 10_000;
 
-/// Reads an experiment file. `seeds`, where given, replaces what the file says.
-pub fn read(source: Source, seeds: Option<u64>) -> Result<Experiment, Complaints> {
-    let built = sections::read(&source).and_then(|sections| assemble(&source, sections));
+/// Reads an experiment file that may name whatever is in the catalogue. `seeds`, where given, replaces what
+/// the file says.
+pub fn read(
+    catalogue: &Arc<Catalogue>,
+    source: Source,
+    seeds: Option<u64>,
+) -> Result<Experiment, Complaints> {
+    let built =
+        sections::read(catalogue, &source).and_then(|sections| assemble(catalogue, &source, sections));
     match built {
         Ok(mut experiment) => {
             if let Some(count) = seeds {
@@ -28,10 +35,14 @@ pub fn read(source: Source, seeds: Option<u64>) -> Result<Experiment, Complaints
     }
 }
 
-fn assemble(source: &Source, sections: Sections) -> Result<Experiment, Vec<Complaint>> {
+fn assemble(
+    catalogue: &Arc<Catalogue>,
+    source: &Source,
+    sections: Sections,
+) -> Result<Experiment, Vec<Complaint>> {
     let mut complaints = Vec::new();
     let names = block_names(&sections.blocks, &mut complaints);
-    let worlds = worlds(&sections, &mut complaints);
+    let worlds = worlds(catalogue, &sections, &mut complaints);
     let blocks: Vec<Vec<Cell>> = sections.blocks.iter().map(|block| block.sweep.cells()).collect();
     let size = worlds.len().saturating_mul(blocks.iter().map(Vec::len).sum());
     if size > MOST_ENTRIES {
@@ -50,7 +61,7 @@ fn assemble(source: &Source, sections: Sections) -> Result<Experiment, Vec<Compl
         for (index, (block, cells)) in sections.blocks.iter().zip(&blocks).enumerate() {
             let swept: Vec<_> = cells.iter().map(|cell| cell.swept.as_slice()).collect();
             for (cell, cell_label) in cells.iter().zip(label::cells(&swept)) {
-                match checked(block, cell, setting) {
+                match checked(catalogue, block, cell, setting) {
                     Ok(params) => {
                         let short_label = label::join(&names[index], &cell_label);
                         entries.push(Entry {
@@ -80,6 +91,7 @@ fn assemble(source: &Source, sections: Sections) -> Result<Experiment, Vec<Compl
         stages: worlds.into_iter().map(|(stage, _)| stage).collect(),
         entries,
         source: source.clone(),
+        catalogue: catalogue.clone(),
     })
 }
 
@@ -103,7 +115,11 @@ fn block_names(blocks: &[Block], complaints: &mut Vec<Complaint>) -> Vec<String>
 }
 
 /// Every world of the file, with the setting that algorithms are checked against.
-fn worlds(sections: &Sections, complaints: &mut Vec<Complaint>) -> Vec<(Arc<Stage>, Setting)> {
+fn worlds(
+    catalogue: &Catalogue,
+    sections: &Sections,
+    complaints: &mut Vec<Complaint>,
+) -> Vec<(Arc<Stage>, Setting)> {
     let mut cells = Vec::new();
     for top in sections.top.cells() {
         for environment in sections.environment.cells() {
@@ -121,7 +137,7 @@ fn worlds(sections: &Sections, complaints: &mut Vec<Complaint>) -> Vec<(Arc<Stag
     let labels = label::cells(&swept.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let mut worlds = Vec::new();
     for (parts, label) in cells.iter().zip(labels) {
-        match world(parts, sections) {
+        match world(catalogue, parts, sections) {
             Ok((scenario, setting, steps)) => {
                 worlds.push((Arc::new(Stage { label, scenario, steps }), setting));
             }
@@ -131,27 +147,30 @@ fn worlds(sections: &Sections, complaints: &mut Vec<Complaint>) -> Vec<(Arc<Stag
     worlds
 }
 
-fn world(parts: &[Cell; 4], sections: &Sections) -> Result<(Scenario, Setting, u64), Complaint> {
+fn world(
+    catalogue: &Catalogue,
+    parts: &[Cell; 4],
+    sections: &Sections,
+) -> Result<(Scenario, Setting, u64), Complaint> {
     let [top, environment, network, rewards] = parts;
     let at =
         |span: &Span, error: toml::de::Error| Complaint::new(span, error.message().trim().to_string(), "");
-    let mut kinded = environment.table.clone();
-    kinded.insert("kind".into(), toml::Value::String(sections.environment_kind.clone()));
     let horizon = top.table.get("horizon").and_then(toml::Value::as_integer).unwrap_or_default();
     let scenario = Scenario {
         horizon: u64::try_from(horizon).unwrap_or_default(),
-        environment: kinded.try_into().map_err(|error| at(&sections.environment_span, error))?,
+        environment: Environment::new(&sections.environment_kind, environment.table.clone()),
         network: network.table.clone().try_into().map_err(|error| at(&sections.network_span, error))?,
         rewards: rewards.table.clone().try_into().map_err(|error| at(&sections.rewards_span, error))?,
     };
     let complain = |cell: &Cell, section: &Span, error: &ParamError| point(cell, section, &[], error);
     scenario.network.check().map_err(|error| complain(network, &sections.network_span, &error))?;
     scenario.rewards.check().map_err(|error| complain(rewards, &sections.rewards_span, &error))?;
-    match scenario.build(0) {
-        Ok((world, arrivals)) => {
-            let steps = scenario.horizon.saturating_mul(arrivals.per_tick() as u64);
-            let setting = world.setting().clone();
-            Ok((scenario, setting, steps))
+    let worlds = &catalogue.worlds;
+    let built = scenario.build(worlds, 0).and_then(|built| Ok((built, scenario.complete(worlds)?)));
+    match built {
+        Ok(((world, arrivals), scenario)) => {
+            let steps = arrivals.steps(scenario.horizon);
+            Ok((scenario, world.setting().clone(), steps))
         }
         Err(RunError::Environment(error)) => Err(complain(environment, &sections.environment_span, &error)),
         Err(other) => Err(Complaint::new(&sections.environment_span, other.to_string(), "")),
@@ -159,9 +178,15 @@ fn world(parts: &[Cell; 4], sections: &Sections) -> Result<(Scenario, Setting, u
 }
 
 /// The parameters of an entry, defaults filled in.
-fn checked(block: &Block, cell: &Cell, setting: &Setting) -> Result<run::Params, Complaint> {
-    let checked = run::check_in(&block.kind, &cell.table, setting)
-        .and_then(|()| run::complete(&block.kind, &cell.table));
+fn checked(
+    catalogue: &Catalogue,
+    block: &Block,
+    cell: &Cell,
+    setting: &Setting,
+) -> Result<run::Params, Complaint> {
+    let checked = catalogue
+        .check_in(&block.kind, &cell.table, setting)
+        .and_then(|()| catalogue.complete(&block.kind, &cell.table));
     checked.map_err(|error| match error {
         RunError::Algorithm(error) => point(cell, &block.span, &[("kind", &block.kind_span)], &error),
         other => Complaint::new(&block.span, other.to_string(), ""),
@@ -172,10 +197,5 @@ fn checked(block: &Block, cell: &Cell, setting: &Setting) -> Result<run::Params,
 fn point(cell: &Cell, section: &Span, more: &[(&str, &Span)], error: &ParamError) -> Complaint {
     let also = || more.iter().find(|(key, _)| *key == error.key).map(|(_, span)| *span);
     let span = cell.span(&error.key).or_else(also).unwrap_or(section);
-    let problem = if registry::NAMES.contains(&error.key.as_str()) {
-        error.problem.clone()
-    } else {
-        format!("{}: {}", error.key, error.problem)
-    };
-    Complaint::new(span, problem, "")
+    Complaint::new(span, error.to_string(), "")
 }

@@ -1,7 +1,6 @@
 //! The sections of a file, each compared with what it may hold.
 
-use cahoots_algorithms::registry;
-use cahoots_sim::environment::Environment;
+use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::network::Network;
 use cahoots_sim::rewards::Rewards;
 
@@ -74,7 +73,7 @@ pub fn top() -> Record {
 }
 
 /// Reads a file as far as it can be read without building anything.
-pub fn read(source: &Source) -> Result<Sections, Vec<Complaint>> {
+pub fn read(catalogue: &Catalogue, source: &Source) -> Result<Sections, Vec<Complaint>> {
     let root = tree::parse(source)?;
     if root.entries.is_empty() {
         let help = "an experiment needs a horizon, an [environment] and an [[algorithm]]";
@@ -111,12 +110,13 @@ pub fn read(source: &Source) -> Result<Sections, Vec<Complaint>> {
     let first = root.entries.first().map_or(0..0, |entry| entry.key_span.clone());
     let top = Sweep::read(&horizon, &above, &first, &mut complaints);
 
-    let (environment_kind, environment, environment_span) = environment(&root, &first, &mut complaints);
+    let (environment_kind, environment, environment_span) =
+        environment(catalogue, &root, &first, &mut complaints);
     let network_schema = schemars::schema_for!(Network).to_value();
     let rewards_schema = schemars::schema_for!(Rewards).to_value();
     let (network, network_span) = optional(&root, "network", &network_schema, &mut complaints);
     let (rewards, rewards_span) = optional(&root, "rewards", &rewards_schema, &mut complaints);
-    let blocks = algorithms(&root, &first, &mut complaints);
+    let blocks = algorithms(catalogue, &root, &first, &mut complaints);
     if !complaints.is_empty() {
         return Err(complaints);
     }
@@ -185,9 +185,13 @@ fn seeds(top: &Record, root: &Table, complaints: &mut Vec<Complaint>) -> Vec<u64
     seeds
 }
 
-fn environment(root: &Table, first: &Span, complaints: &mut Vec<Complaint>) -> (String, Sweep, Span) {
-    let kinds = Environment::kinds();
-    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+fn environment(
+    catalogue: &Catalogue,
+    root: &Table,
+    first: &Span,
+    complaints: &mut Vec<Complaint>,
+) -> (String, Sweep, Span) {
+    let names: Vec<&str> = catalogue.worlds.names().collect();
     let nothing = |span: Span| (String::new(), Sweep::default(), span);
     let Some(entry) = root.get("environment") else {
         let help = "add [environment] with a kind; `cahoots environments` lists them";
@@ -196,8 +200,8 @@ fn environment(root: &Table, first: &Span, complaints: &mut Vec<Complaint>) -> (
     };
     let Some((table, span)) = section(entry, complaints) else { return nothing(entry.key_span.clone()) };
     let Some((kind, _)) = kind(table, &span, &names, "environment", complaints) else { return nothing(span) };
-    let schema = kinds.iter().find(|known| known.name == kind).map(|known| known.schema.clone().to_value());
-    let record = Record::from_schema(&schema.unwrap_or_default());
+    let Some(known) = catalogue.worlds.get(&kind) else { return nothing(span) };
+    let record = Record::from_schema(known.schema().as_value());
     let sweep = Sweep::read(&record, &table.without(&["kind"]), &span, complaints);
     hint_misplaced(table, &record, &["kind"], complaints);
     (kind, sweep, span)
@@ -219,7 +223,12 @@ fn optional(
     (sweep, span)
 }
 
-fn algorithms(root: &Table, first: &Span, complaints: &mut Vec<Complaint>) -> Vec<Block> {
+fn algorithms(
+    catalogue: &Catalogue,
+    root: &Table,
+    first: &Span,
+    complaints: &mut Vec<Complaint>,
+) -> Vec<Block> {
     let Some(entry) = root.get("algorithm") else {
         let help = "add at least one: [[algorithm]] with kind = \"async-linucb\"";
         complaints.push(Complaint::new(first, "there is no [[algorithm]]", help));
@@ -240,11 +249,12 @@ fn algorithms(root: &Table, first: &Span, complaints: &mut Vec<Complaint>) -> Ve
         complaints.push(Complaint::new(&entry.key_span, "`algorithm` must be a list of tables", help));
         return Vec::new();
     };
-    tables.into_iter().filter_map(|(table, span)| block(table, span, complaints)).collect()
+    tables.into_iter().filter_map(|(table, span)| block(catalogue, table, span, complaints)).collect()
 }
 
-fn block(table: &Table, span: Span, complaints: &mut Vec<Complaint>) -> Option<Block> {
-    let (kind, kind_span) = kind(table, &span, registry::NAMES, "algorithm", complaints)?;
+fn block(catalogue: &Catalogue, table: &Table, span: Span, complaints: &mut Vec<Complaint>) -> Option<Block> {
+    let names: Vec<&str> = catalogue.algorithms.names().collect();
+    let (kind, kind_span) = kind(table, &span, &names, "algorithm", complaints)?;
     let label = table.get("label").and_then(|entry| match &entry.item.value {
         Value::Text(text) if !text.trim().is_empty() => Some((text.clone(), entry.item.span.clone())),
         _ => {
@@ -256,7 +266,7 @@ fn block(table: &Table, span: Span, complaints: &mut Vec<Complaint>) -> Option<B
             None
         }
     });
-    let record = Record::from_schema(&registry::describe(&kind)?.schema);
+    let record = Record::from_schema(catalogue.algorithms.get(&kind)?.schema().as_value());
     let keys = table.without(&["kind", "label"]);
     let sweep = Sweep::read(&record, &keys, &span, complaints);
     hint_misplaced(table, &record, &["kind", "label"], complaints);

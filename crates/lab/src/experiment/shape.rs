@@ -289,8 +289,8 @@ mod tests {
     use super::*;
 
     fn async_linucb() -> Record {
-        let description = cahoots_algorithms::registry::describe("async-linucb").unwrap();
-        Record::from_schema(&description.schema)
+        let catalogue = crate::catalogue();
+        Record::from_schema(catalogue.find("async-linucb").unwrap().schema().as_value())
     }
 
     #[test]

@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> (Sweep, Vec<Complaint>) {
-        let mut schema = cahoots_algorithms::registry::describe("async-linucb").unwrap().schema;
+        let mut schema = crate::catalogue().find("async-linucb").unwrap().schema().to_value();
         schema["properties"]["sizes"] =
             serde_json::json!({ "type": "array", "items": { "type": "integer" } });
         schema["properties"]["count"] = serde_json::json!({ "type": "integer", "minimum": 1 });

@@ -4,6 +4,7 @@
 mod bounds;
 mod search;
 
+use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::environment::Environment;
 use cahoots_sim::run::{Params, Scenario};
 use serde::Serialize;
@@ -91,14 +92,14 @@ const ASYNC: &str = "async-linucb";
 const SYNC: &str = "sync-linucb";
 
 /// Plans; with a `search`, by simulation too.
-pub fn plan(request: &Request, search: Option<&Search<'_>>) -> Result<Plan, LabError> {
+pub fn plan(catalogue: &Catalogue, request: &Request, search: Option<&Search<'_>>) -> Result<Plan, LabError> {
     let federation = Federation {
         clients: request.clients as f64,
         dim: request.dim as f64,
         horizon: request.horizon as f64,
         ridge: request.ridge,
     };
-    let bytes_per_transfer = bytes_per_transfer(request)?;
+    let bytes_per_transfer = bytes_per_transfer(catalogue, request)?;
     let transfers = match request.budget {
         Budget::Transfers(transfers) => Some(transfers),
         Budget::Bytes(bytes) => Some(bytes / bytes_per_transfer),
@@ -137,19 +138,20 @@ pub fn plan(request: &Request, search: Option<&Search<'_>>) -> Result<Plan, LabE
         plan.rows.push(row(ASYNC, async_params(request, ratios), BOUNDS, async_bounds(ratios)));
         plan.rows.push(row(SYNC, sync_params(request, threshold), BOUNDS, sync_bounds(threshold)));
         let Some(search) = search else { continue };
-        let scenario = scenario(request, &law)?;
+        let scenario = scenario(catalogue, request, &law)?;
         let talkative = async_params(request, Ratios::equal(ALWAYS));
-        let always = search.all(ASYNC, &[talkative], &scenario)?[0].regret.mean;
+        let always = search.all(catalogue, ASYNC, &[talkative], &scenario)?[0].regret.mean;
         plan.always.push((law_text(&law), always));
         let count = plan.rows.len();
         for row in &mut plan.rows[count - 2..] {
-            let seen = search.all(row.algorithm, std::slice::from_ref(&row.params), &scenario)?;
+            let seen = search.all(catalogue, row.algorithm, std::slice::from_ref(&row.params), &scenario)?;
             row.note(&seen[0], request.budget, always);
         }
         // Along the line through the bounds' answer, from nearly always to nearly never.
         let base = if ratios.upload.is_finite() { ratios } else { Ratios::equal(std::f64::consts::E) };
         let reach = (1e-3 / base.upload.ln(), 12.0 / base.upload.ln());
         let (place, seen) = search.best(
+            catalogue,
             ASYNC,
             reach,
             &|place| async_params(request, base.scaled(place)),
@@ -163,7 +165,8 @@ pub fn plan(request: &Request, search: Option<&Search<'_>>) -> Result<Plan, LabE
         plan.rows.push(best);
         let reach = (1e-2, 10.0 * federation.horizon);
         let params = |threshold| sync_params(request, threshold);
-        let (found, seen) = search.best(SYNC, reach, &params, &scenario, request.budget, always)?;
+        let (found, seen) =
+            search.best(catalogue, SYNC, reach, &params, &scenario, request.budget, always)?;
         let mut best = row(SYNC, sync_params(request, found), SIMULATION, sync_bounds(found));
         best.note(&seen, request.budget, always);
         plan.rows.push(best);
@@ -207,7 +210,7 @@ fn sync_params(request: &Request, threshold: f64) -> Params {
     params
 }
 
-fn scenario(request: &Request, law: &toml::Value) -> Result<Scenario, LabError> {
+fn scenario(catalogue: &Catalogue, request: &Request, law: &toml::Value) -> Result<Scenario, LabError> {
     let law = serde_json::to_value(law).unwrap_or_default();
     let environment: Environment = serde_json::from_value(json!({
         "kind": "linear", "clients": request.clients, "dim": request.dim, "arms": request.arms,
@@ -220,17 +223,17 @@ fn scenario(request: &Request, law: &toml::Value) -> Result<Scenario, LabError> 
         network: Default::default(),
         rewards: Default::default(),
     };
-    scenario.check().map_err(|error| LabError::Input(error.to_string()))?;
+    scenario.check(&catalogue.worlds).map_err(|error| LabError::Input(error.to_string()))?;
     Ok(scenario)
 }
 
 /// What one transfer takes on the wire: a short run that always talks.
-fn bytes_per_transfer(request: &Request) -> Result<f64, LabError> {
+fn bytes_per_transfer(catalogue: &Catalogue, request: &Request) -> Result<f64, LabError> {
     let short = Request { clients: 2, horizon: 20, ..request.clone() };
-    let scenario = scenario(&short, &toml::Value::from("uniform"))?;
+    let scenario = scenario(catalogue, &short, &toml::Value::from("uniform"))?;
     let stop = std::sync::atomic::AtomicBool::new(false);
     let search = Search { seeds: 1, jobs: 1, stop: &stop, progress: &|| {} };
-    let seen = search.all(ASYNC, &[async_params(request, Ratios::equal(1.0))], &scenario)?;
+    let seen = search.all(catalogue, ASYNC, &[async_params(request, Ratios::equal(1.0))], &scenario)?;
     Ok(seen[0].bytes.mean / seen[0].transfers.mean)
 }
 

@@ -3,8 +3,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::driver::Options;
-use cahoots_sim::run::{Params, RunError, Scenario, simulate};
+use cahoots_sim::run::{Params, RunError, Scenario};
 
 use super::Budget;
 use crate::error::LabError;
@@ -66,6 +67,7 @@ impl Search<'_> {
     /// Runs every choice of parameters with every seed.
     pub fn all(
         &self,
+        catalogue: &Catalogue,
         algorithm: &str,
         choices: &[Params],
         scenario: &Scenario,
@@ -82,7 +84,8 @@ impl Search<'_> {
                 }
                 let (choice, seed) = (&choices[job / seeds], (job % seeds) as u64);
                 let mut go_on = |_| !self.stop.load(Ordering::Relaxed);
-                match simulate(algorithm, choice, scenario, seed, Options::default(), &mut go_on) {
+                let options = Options::default();
+                match catalogue.simulate(algorithm, choice, scenario, seed, options, &mut go_on) {
                     Ok(report) => {
                         let traffic = &report.ledger.traffic;
                         let transfers = traffic.uploads + traffic.downloads + traffic.peer_messages;
@@ -126,6 +129,7 @@ impl Search<'_> {
     /// budget, and what it gave; the place nearest to keeping it when none does.
     pub fn best(
         &self,
+        catalogue: &Catalogue,
         algorithm: &str,
         (low, high): (f64, f64),
         params: &dyn Fn(f64) -> Params,
@@ -138,14 +142,13 @@ impl Search<'_> {
             (0..rungs).map(|rung| low * (step * rung as f64).exp()).collect()
         };
         let mut places = ladder(low, high, RUNGS);
-        let mut seen =
-            self.all(algorithm, &places.iter().map(|place| params(*place)).collect::<Vec<_>>(), scenario)?;
+        let tried = |places: &[f64]| places.iter().map(|place| params(*place)).collect::<Vec<_>>();
+        let mut seen = self.all(catalogue, algorithm, &tried(&places), scenario)?;
         let first = choose(&seen, budget, always);
         let (below, above) = (places[first.saturating_sub(1)], places[(first + 1).min(RUNGS - 1)]);
         let closer = ladder(below, above, RUNGS);
         let closer = closer[1..RUNGS - 1].to_vec();
-        let more =
-            self.all(algorithm, &closer.iter().map(|place| params(*place)).collect::<Vec<_>>(), scenario)?;
+        let more = self.all(catalogue, algorithm, &tried(&closer), scenario)?;
         places.extend(closer);
         seen.extend(more);
         let chosen = choose(&seen, budget, always);

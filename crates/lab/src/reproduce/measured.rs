@@ -1,5 +1,7 @@
 //! What the experiments of an item gave, entry by entry and seed by seed.
 
+use cahoots_sim::simulated::Graph;
+
 use crate::error::LabError;
 use crate::experiment::Experiment;
 use crate::figure::{Point, Series};
@@ -92,6 +94,16 @@ impl MeasuredPart {
 }
 
 impl Runs {
+    /// Who can talk to whom under this entry of `part`, in its first world; none where all talk to the server.
+    pub fn topology(&self, part: &MeasuredPart) -> Result<Option<Graph>, LabError> {
+        let catalogue = &part.experiment.catalogue;
+        let found = part.experiment.stages[0]
+            .scenario
+            .check(&catalogue.worlds)
+            .and_then(|world| catalogue.topology(&self.algorithm, &self.params, world.setting()));
+        found.map_err(|error| LabError::Failed(error.to_string()))
+    }
+
     /// The mean of something over the seeds.
     pub fn estimate(&self, value: fn(&Record) -> f64) -> Estimate {
         Estimate::new(self.records.iter().map(value))

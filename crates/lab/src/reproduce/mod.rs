@@ -18,8 +18,11 @@ mod report;
 mod state;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
+
+use cahoots_sim::catalogue::Catalogue;
 
 pub use claim::{Claim, Said, Verdict};
 pub use findings::{Findings, Picture};
@@ -70,6 +73,8 @@ pub struct Cost {
 /// How to reproduce. None of it changes a result but `quick`.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
+    /// What the papers' experiment files may name.
+    pub catalogue: &'a Arc<Catalogue>,
     /// Few seeds: a look, wide intervals.
     pub quick: bool,
     /// Folder of the datasets.
@@ -150,7 +155,7 @@ pub fn reproduce(item: &Item, out: &Path, options: &Options<'_>) -> Result<Repor
             name: format!("{}: {}.toml", item.name, part.name),
             text: with_data(item, part, options)?,
         };
-        let experiment = from_text(source, options.quick.then_some(part.quick_seeds))?;
+        let experiment = from_text(options.catalogue, source, options.quick.then_some(part.quick_seeds))?;
         let run = run::Options {
             jobs: options.jobs,
             start: if options.force { Start::Force } else { Start::Resume },
@@ -203,7 +208,7 @@ mod tests {
         for item in items().filter(|item| !item.needs_data()) {
             for part in item.parts {
                 let source = Source { name: format!("{} {}", item.name, part.name), text: part.text.into() };
-                let experiment = from_text(source, Some(part.quick_seeds)).unwrap();
+                let experiment = from_text(&crate::catalogue(), source, Some(part.quick_seeds)).unwrap();
                 assert_eq!(experiment.seeds.len() as u64, part.quick_seeds);
             }
         }

@@ -2,9 +2,8 @@
 
 use cahoots_algorithms::pf_ucb::bounds::{Game, bernoulli, gaussian};
 use cahoots_sim::arrivals::ArrivalLaw;
-use cahoots_sim::environment::Environment;
 use cahoots_sim::run::Scenario;
-use cahoots_sim::world::arms::Rewards;
+use cahoots_sim::world::arms::{ArmsParams, Rewards};
 use serde_json::Value as Json;
 
 use crate::figure::{Point, Series};
@@ -22,7 +21,7 @@ impl LowerBounds {
     /// The bounds of an entry: of an algorithm with a `personalization`, in a game that all seeds share and
     /// that has one best arm for each client, where every client acts at every tick.
     pub fn of(scenario: &Scenario, params: &Json) -> Option<LowerBounds> {
-        let Environment::Arms(arms) = &scenario.environment else { return None };
+        let arms = scenario.environment.keys::<ArmsParams>()?.ok()?;
         let alpha = params["personalization"].as_f64()?;
         if arms.arrivals != ArrivalLaw::All || arms.objective.is_some() {
             return None;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use cahoots_sim::catalogue::Catalogue;
+
 use super::bounds::LowerBounds;
 use super::curves::{self, SeedCurve};
 use super::statistics::Estimate;
@@ -48,7 +50,7 @@ impl Drawn {
 /// Draws the figures of a finished run again.
 ///
 /// Says whether there is a picture of who can talk to whom, too.
-pub fn redraw(folder: &Path) -> Result<bool, LabError> {
+pub fn redraw(catalogue: &Catalogue, folder: &Path) -> Result<bool, LabError> {
     let manifest = read_manifest(folder)?.ok_or_else(|| {
         LabError::Input(format!("{} holds no run: there is no manifest.json", folder.display()))
     })?;
@@ -66,7 +68,7 @@ pub fn redraw(folder: &Path) -> Result<bool, LabError> {
         )));
     };
     draw(folder, &manifest, &drawn)?;
-    super::topologies::draw(folder, &manifest)
+    super::topologies::draw(catalogue, folder, &manifest)
 }
 
 /// Draws the figures of a run.

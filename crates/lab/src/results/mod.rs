@@ -15,7 +15,7 @@ pub use figures::{redraw, with_band};
 pub use statistics::{Estimate, t_quantile};
 pub use summary::Summary;
 pub use table::{grouped, plus_minus, promises, readable, table};
-pub use topologies::{draw as draw_topologies, picture as topology_picture, topology_of};
+pub use topologies::{draw as draw_topologies, picture as topology_picture};
 
 use crate::error::LabError;
 use crate::experiment::Experiment;
@@ -54,7 +54,7 @@ pub fn write(experiment: &Experiment, folder: &Folder, keys: &[String]) -> Resul
         None => error,
     })?;
     figures::draw(folder.path(), folder.manifest(), &drawn)?;
-    topologies::draw(folder.path(), folder.manifest())?;
+    topologies::draw(&experiment.catalogue, folder.path(), folder.manifest())?;
     files::write(&folder.path().join("summary.csv"), csv::csv(&summaries).as_bytes())?;
     // Last, so that a folder with a summary is a folder with everything.
     let json = serde_json::to_string_pretty(&summaries).unwrap_or_default() + "\n";

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use cahoots_core::{NodeId, Setting, Topology};
-use serde::Serialize;
+use cahoots_core::{NodeId, Topology};
+use cahoots_sim::catalogue::Catalogue;
+use cahoots_sim::run::Scenario;
 
 use crate::error::LabError;
 use crate::figure::{Graph, Graphs};
@@ -26,27 +27,17 @@ pub fn picture(title: impl Into<String>, topology: &Topology, sinks: &[NodeId]) 
     }
 }
 
-/// The topology of an algorithm with these parameters, and its sinks.
-pub fn topology_of(
-    algorithm: &str,
-    params: &impl Serialize,
-    setting: &Setting,
-) -> Result<Option<(Topology, Vec<NodeId>)>, LabError> {
-    cahoots_sim::run::topology(algorithm, params, setting)
-        .map_err(|error| LabError::Failed(error.to_string()))
-}
-
 /// Draws the topologies of a run's entries, each once; `false` where there are none.
-pub fn draw(folder: &Path, manifest: &Manifest) -> Result<bool, LabError> {
+pub fn draw(catalogue: &Catalogue, folder: &Path, manifest: &Manifest) -> Result<bool, LabError> {
     let mut graphs: Vec<Graph> = Vec::new();
     for entry in &manifest.entries {
-        let Ok(scenario) = serde_json::from_value::<cahoots_sim::run::Scenario>(without_label(
-            &manifest.stages[entry.stage],
-        )) else {
+        let Ok(scenario) = serde_json::from_value::<Scenario>(without_label(&manifest.stages[entry.stage]))
+        else {
             continue;
         };
-        let Ok(world) = scenario.check() else { continue };
-        let Ok(Some((topology, sinks))) = topology_of(&entry.algorithm, &entry.params, world.setting())
+        let Ok(world) = scenario.check(&catalogue.worlds) else { continue };
+        let Ok(Some((topology, sinks))) =
+            catalogue.topology(&entry.algorithm, &entry.params, world.setting())
         else {
             continue;
         };

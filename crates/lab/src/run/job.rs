@@ -3,8 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
+use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::driver::Options;
-use cahoots_sim::run::{Report, RunError, simulate};
+use cahoots_sim::run::{Report, RunError};
 
 use super::record::{Curve, Effort, Privacy, Record};
 use crate::error::LabError;
@@ -13,6 +14,7 @@ use crate::experiment::Entry;
 /// Runs an entry for a seed; `None` when `progress` stopped it. `progress` sees
 /// the tick now and then.
 pub fn run(
+    catalogue: &Catalogue,
     entry: &Entry,
     key: &str,
     seed: u64,
@@ -28,7 +30,8 @@ pub fn run(
         progress(tick)
     };
     let ran = catch_unwind(AssertUnwindSafe(|| {
-        simulate(&entry.algorithm, &entry.params, &entry.stage.scenario, seed, Options::default(), &mut timed)
+        let Entry { algorithm, params, stage, .. } = entry;
+        catalogue.simulate(algorithm, params, &stage.scenario, seed, Options::default(), &mut timed)
     }));
     let nanoseconds = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     match ran {

@@ -118,7 +118,7 @@ impl Shared<'_> {
             counted = tick;
             !self.stopped()
         };
-        let record = job::run(entry, &job.key, job.seed, &mut progress)?;
+        let record = job::run(&self.experiment.catalogue, entry, &job.key, job.seed, &mut progress)?;
         if let Some(record) = record {
             progress(entry.stage.scenario.horizon);
             self.folder.keep(job.entry, &record)?;

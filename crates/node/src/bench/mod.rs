@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::client::ClientConfig;
 use crate::coordinator::CoordinatorConfig;
 use crate::error::NodeError;
+use crate::live::known;
 use crate::store::Sync;
 use crate::terms::Terms;
 
@@ -82,11 +83,12 @@ fn terms(options: &LiveOptions, users: usize, params: &str) -> Result<Terms, Nod
         hosts: Vec::new(),
         smallest_gap: None,
     };
-    Terms::new("async-linucb", &toml::from_str(params).map_err(failed)?, setting, 1)
+    Terms::new(&known(), "async-linucb", &toml::from_str(params).map_err(failed)?, setting, 1)
 }
 
 fn coordinator_config(folder: &Path, name: &str, sync: Sync, terms: Terms) -> CoordinatorConfig {
     CoordinatorConfig {
+        known: known(),
         federation: name.into(),
         store: folder.join(format!("{name}.store")),
         sync,
@@ -104,6 +106,7 @@ fn client_config(
     coordinator: Option<String>,
 ) -> ClientConfig {
     ClientConfig {
+        known: known(),
         federation: name.into(),
         coordinator,
         client,

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use cahoots_node::commands;
+use cahoots_node::{commands, known};
 
 fn main() -> ExitCode {
     commands::log();
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["serve", file] => commands::serve(&PathBuf::from(file)),
-        ["client", file] => commands::client(&PathBuf::from(file)),
+        ["serve", file] => commands::serve(&known(), &PathBuf::from(file)),
+        ["client", file] => commands::client(&known(), &PathBuf::from(file)),
         ["bench"] => return bench(),
         ["soak", kills, seed] => return soak(kills, seed),
         _ => {
@@ -32,7 +32,7 @@ fn soak(kills: &str, seed: &str) -> ExitCode {
         eprintln!("usage: cahoots-node soak KILLS SEED, two numbers");
         return ExitCode::from(2);
     };
-    let soak = cahoots_node::soak::Soak { exe, kills, seed, longest: None };
+    let soak = cahoots_node::soak::Soak { known: known(), exe, kills, seed, longest: None };
     match cahoots_node::soak::soak(&soak, &mut |line| eprintln!("{line}")) {
         Ok(report) => {
             println!("{}", serde_json::to_string(&report).expect("a report can be written"));

@@ -180,7 +180,8 @@ impl Shared {
                     "terms that do not fit their hash: the coordinator runs another version".into(),
                 ));
             }
-            let member = state::member(terms, &self.federation, self.me, self.secret, None, None)?;
+            let member =
+                state::member(&self.known, terms, &self.federation, self.me, self.secret, None, None)?;
             state.batch.set("terms", welcome.terms.into_bytes());
             state.join(member, true);
             state.flush = true;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::state::State;
 use crate::error::NodeError;
+use crate::live::Known;
 use crate::machinery::{self, Plain};
 use crate::terms::Terms;
 use crate::transport::proto::{Done, Grant, Letter, grant};
@@ -32,9 +33,14 @@ pub(super) struct Lockstep {
 }
 
 impl Lockstep {
-    pub(super) fn of(terms: &Terms, progress: Option<Vec<u8>>) -> Result<Option<Lockstep>, NodeError> {
+    pub(super) fn of(
+        known: &Known,
+        terms: &Terms,
+        progress: Option<Vec<u8>>,
+    ) -> Result<Option<Lockstep>, NodeError> {
         let Some(scenario) = &terms.lockstep else { return Ok(None) };
-        let (mut world, _) = scenario.build(terms.seed).map_err(|e| NodeError::Config(e.to_string()))?;
+        let (mut world, _) =
+            scenario.build(&known.worlds, terms.seed).map_err(|e| NodeError::Config(e.to_string()))?;
         let progress: Progress = match progress {
             Some(bytes) => postcard::from_bytes(&bytes)
                 .map_err(|e| NodeError::Config(format!("lockstep progress: {e}")))?,

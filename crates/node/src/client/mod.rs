@@ -36,6 +36,7 @@ use tokio::sync::{Notify, oneshot};
 use self::state::State;
 use crate::clock::Clock;
 use crate::error::NodeError;
+use crate::live::Known;
 use crate::machinery::Plain;
 use crate::secret;
 use crate::store::{Batch, Store, StoreError, Sync};
@@ -44,6 +45,8 @@ use crate::terms::Terms;
 /// What a client needs to know.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
+    /// What this program can run.
+    pub known: Arc<Known>,
     /// Name of the federation.
     pub federation: String,
     /// Where the coordinator is, as "http://host:port"; without one, the client keeps to itself.
@@ -133,6 +136,7 @@ pub(crate) struct Shared {
     work: Condvar,
     /// Inputs are not taken any more.
     over: Notify,
+    known: Arc<Known>,
     federation: String,
     me: NodeId,
     instance: [u8; 16],
@@ -176,8 +180,9 @@ impl Client {
                 first.set("terms", terms.to_toml().into_bytes());
             }
             let saved = recovered.snapshot.as_deref();
+            let progress = store.get("lockstep")?;
             let mut member =
-                state::member(terms, &config.federation, me, secret, saved, store.get("lockstep")?)?;
+                state::member(&config.known, terms, &config.federation, me, secret, saved, progress)?;
             for entry in &recovered.log {
                 let tick =
                     member.machine.replay(entry, &member.keys).map_err(|what| StoreError::Damaged {
@@ -200,6 +205,7 @@ impl Client {
             state: Mutex::new(state),
             work: Condvar::new(),
             over: Notify::new(),
+            known: config.known.clone(),
             federation: config.federation.clone(),
             me,
             instance,

@@ -12,7 +12,8 @@ use tokio::sync::oneshot;
 use super::lockstep::Lockstep;
 use crate::clock::Clock;
 use crate::error::NodeError;
-use crate::machinery::{self, Deciding, Plain};
+use crate::live::Known;
+use crate::machinery::{Deciding, Plain};
 use crate::store::Batch;
 use crate::terms::Terms;
 use crate::transport::proto::Frame;
@@ -363,6 +364,7 @@ impl State {
 
 /// A machine for these terms, new or as it was saved.
 pub(super) fn member(
+    known: &Known,
     terms: Terms,
     federation: &str,
     me: NodeId,
@@ -370,7 +372,8 @@ pub(super) fn member(
     saved: Option<&[u8]>,
     progress: Option<Vec<u8>>,
 ) -> Result<Member, NodeError> {
-    let seating = terms.seating()?;
+    let live = terms.live(known)?;
+    let seating = live.seating(&terms)?;
     let clients = seating.clients(&terms.setting);
     if me.index() >= clients {
         return Err(NodeError::Config(format!(
@@ -379,11 +382,11 @@ pub(super) fn member(
         )));
     }
     Ok(Member {
-        machine: machinery::client(&terms, me, saved)?,
+        machine: live.client(&terms, me, saved)?,
         seating,
         keys: crate::secret::keys(&terms, secret),
         head: Letterhead { federation: federation.into(), from: me, parameters: terms.hash() },
-        lockstep: Lockstep::of(&terms, progress)?,
+        lockstep: Lockstep::of(known, &terms, progress)?,
         terms,
     })
 }

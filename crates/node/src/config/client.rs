@@ -1,6 +1,7 @@
 //! The file of `cahoots client`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -8,6 +9,7 @@ use super::serve::{AlgorithmTable, SettingTable};
 use super::{beside, five, hour, one, read, seconds, thousand};
 use crate::client::ClientConfig;
 use crate::error::NodeError;
+use crate::live::Known;
 use crate::store::Sync;
 use crate::terms::Terms;
 
@@ -71,10 +73,10 @@ impl ClientFile {
     }
 
     /// What the file means, checked.
-    pub fn config(&self, path: &Path) -> Result<ClientConfig, NodeError> {
+    pub fn config(&self, known: &Arc<Known>, path: &Path) -> Result<ClientConfig, NodeError> {
         let terms = self.terms.as_ref().map(|terms| {
             let AlgorithmTable { kind, params } = &terms.algorithm;
-            Terms::new(kind, params, terms.setting.setting(), terms.seed)
+            Terms::new(known, kind, params, terms.setting.setting(), terms.seed)
                 .map_err(|e| NodeError::Config(format!("{}: terms: {e}", path.display())))
         });
         if !self.coordinator.starts_with("http://") {
@@ -86,6 +88,7 @@ impl ClientFile {
             return Err(NodeError::Config(why));
         }
         Ok(ClientConfig {
+            known: known.clone(),
             federation: self.federation.clone(),
             coordinator: Some(self.coordinator.clone()),
             client: self.client,

@@ -1,6 +1,7 @@
 //! The file of `cahoots serve`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cahoots_core::{NodeId, Setting};
 use cahoots_sim::run::Scenario;
@@ -9,6 +10,7 @@ use serde::Deserialize;
 use super::{beside, one, read, seconds, thousand};
 use crate::coordinator::CoordinatorConfig;
 use crate::error::NodeError;
+use crate::live::Known;
 use crate::store::Sync;
 use crate::terms::Terms;
 
@@ -128,11 +130,13 @@ impl ServeFile {
     }
 
     /// What the file means, checked.
-    pub fn config(&self, path: &Path) -> Result<CoordinatorConfig, NodeError> {
+    pub fn config(&self, known: &Arc<Known>, path: &Path) -> Result<CoordinatorConfig, NodeError> {
         let AlgorithmTable { kind, params } = &self.algorithm;
         let terms = match (&self.lockstep, &self.setting) {
-            (Some(lockstep), None) => Terms::lockstep(kind, params, lockstep.scenario.clone(), self.seed),
-            (None, Some(setting)) => Terms::new(kind, params, setting.setting(), self.seed),
+            (Some(lockstep), None) => {
+                Terms::lockstep(known, kind, params, lockstep.scenario.clone(), self.seed)
+            }
+            (None, Some(setting)) => Terms::new(known, kind, params, setting.setting(), self.seed),
             (Some(_), Some(_)) => Err(NodeError::Config(
                 "[setting] and [lockstep] exclude each other: the scenario is the setting".into(),
             )),
@@ -142,6 +146,7 @@ impl ServeFile {
         };
         let terms = terms.map_err(|e| NodeError::Config(format!("{}: {e}", path.display())))?;
         Ok(CoordinatorConfig {
+            known: known.clone(),
             federation: self.federation.clone(),
             store: self.store.clone(),
             sync: self.sync,

@@ -71,7 +71,8 @@ impl Core {
         if !first.is_empty() {
             store.commit(first)?;
         }
-        let mut machine = machinery::coordinator(&config.terms, recovered.snapshot.as_deref())?;
+        let live = config.terms.live(&config.known)?;
+        let mut machine = live.coordinator(&config.terms, recovered.snapshot.as_deref())?;
         let mut clock = Clock::new(born, config.tick, secret::tick(&store)?);
         let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
         for entry in &recovered.log {
@@ -82,7 +83,7 @@ impl Core {
                 .apply(&entry, &keys, &mut Vec::new())
                 .map_err(|e| damaged(format!("a log entry cannot be replayed ({e})")))?;
         }
-        let lockstep = Run::of(&config.terms, store.get("lockstep")?)?;
+        let lockstep = Run::of(&config.known, &config.terms, store.get("lockstep")?)?;
         let new = recovered.snapshot.is_none() && recovered.log.is_empty();
         let mut core = Core {
             machine,
@@ -97,7 +98,7 @@ impl Core {
                 parameters: config.terms.hash(),
             },
             terms,
-            clients: config.terms.seating()?.clients(&config.terms.setting),
+            clients: live.seating(&config.terms)?.clients(&config.terms.setting),
             lockstep,
             finish: Some(finish),
             after: Vec::new(),

@@ -10,6 +10,7 @@ use cahoots_sim::arrivals::Arrivals;
 use serde::{Deserialize, Serialize};
 
 use crate::error::NodeError;
+use crate::live::Known;
 use crate::machinery;
 use crate::terms::Terms;
 use crate::transport::proto::Done;
@@ -93,10 +94,11 @@ pub(super) struct Run {
 
 impl Run {
     /// Begins or continues the run of these terms, if they are a lockstep's.
-    pub(super) fn of(terms: &Terms, saved: Option<Vec<u8>>) -> Result<Option<Run>, NodeError> {
+    pub(super) fn of(known: &Known, terms: &Terms, saved: Option<Vec<u8>>) -> Result<Option<Run>, NodeError> {
         let Some(scenario) = &terms.lockstep else { return Ok(None) };
-        let (_, arrivals) = scenario.build(terms.seed).map_err(|e| NodeError::Config(e.to_string()))?;
-        let seating = terms.seating()?;
+        let (_, arrivals) =
+            scenario.build(&known.worlds, terms.seed).map_err(|e| NodeError::Config(e.to_string()))?;
+        let seating = terms.seating(known)?;
         let clients = seating.clients(&terms.setting);
         let mut schedule = match saved {
             Some(bytes) => postcard::from_bytes(&bytes)

@@ -6,6 +6,7 @@ mod lockstep;
 mod members;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::NodeError;
+use crate::live::Known;
 use crate::store::Sync;
 use crate::terms::Terms;
 use crate::transport::{self, Inbound};
@@ -26,6 +28,8 @@ const QUEUE: usize = 1024;
 /// What a coordinator needs to know.
 #[derive(Clone, Debug)]
 pub struct CoordinatorConfig {
+    /// What this program can run.
+    pub known: Arc<Known>,
     /// Name of the federation.
     pub federation: String,
     /// Its file.

@@ -7,10 +7,13 @@ use cahoots_sim::run::Scenario;
 use toml::{Table, Value as Toml};
 
 use super::farm::Farm;
+use crate::live::Known;
 use crate::terms::Terms;
 
 /// One run of an algorithm in a scenario.
 pub struct LockstepRound<'a> {
+    /// What the program can run.
+    pub known: &'a Known,
     /// Name in the registry.
     pub algorithm: &'a str,
     /// Its parameters.
@@ -30,9 +33,10 @@ pub struct LockstepRound<'a> {
 impl LockstepRound<'_> {
     /// Runs it in `folder`; the number of kills, if the final bytes were right.
     pub fn run(&self, exe: &Path, folder: &Path) -> Result<u64, String> {
-        let terms = Terms::lockstep(self.algorithm, self.params, self.scenario.clone(), self.seed)
-            .map_err(|e| e.to_string())?;
-        let clients = terms.seating().map_err(|e| e.to_string())?.clients(&terms.setting);
+        let terms =
+            Terms::lockstep(self.known, self.algorithm, self.params, self.scenario.clone(), self.seed)
+                .map_err(|e| e.to_string())?;
+        let clients = terms.seating(self.known).map_err(|e| e.to_string())?.clients(&terms.setting);
         let mut serve = Table::new();
         serve.insert("seed".into(), Toml::Integer(self.seed as i64));
         let mut algorithm = self.params.clone();
@@ -70,7 +74,8 @@ impl LockstepRound<'_> {
         }
         let bytes = std::fs::read(farm.folder().join("states.bin")).map_err(|e| e.to_string())?;
         let states: Vec<Vec<u8>> = postcard::from_bytes(&bytes).map_err(|e| e.to_string())?;
-        let expected = crate::commands::simulated(terms).map_err(|e| e.to_string())?;
+        let live = terms.live(self.known).map_err(|e| e.to_string())?;
+        let expected = live.final_states(terms, &self.known.worlds).map_err(|e| e.to_string())?;
         match (0..expected.len().max(states.len())).find(|&i| states.get(i) != expected.get(i)) {
             None => Ok(farm.kills),
             Some(0) => Err("the coordinator's final state is not the simulator's".into()),

@@ -8,13 +8,16 @@ mod lockstep;
 mod process;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cahoots_algorithms::registry::NAMES;
-use cahoots_sim::run::{self, Scenario};
+use cahoots_sim::run::Scenario;
 use serde::Serialize;
 use serde_json::json;
 use toml::Table;
+
+use crate::live::Known;
+use crate::terms::Terms;
 
 pub use farm::{App, FEDERATION, Farm, free_port};
 pub use free::{Counts, FreeRound};
@@ -24,6 +27,8 @@ pub use process::Process;
 /// How long and how hard.
 #[derive(Clone, Debug)]
 pub struct Soak {
+    /// What that program can run.
+    pub known: Arc<Known>,
     /// The program that has `serve` and `client`.
     pub exe: PathBuf,
     /// Kill so often, in both modes together.
@@ -91,15 +96,19 @@ pub fn soak(soak: &Soak, progress: &mut dyn FnMut(&str)) -> Result<SoakReport, S
         let place = folder.path().join(seed.to_string());
         let left = soak.kills - report.lockstep_kills - report.free_kills;
         let what = if seed.is_multiple_of(2) {
-            let name = NAMES[(seed / 2) as usize % NAMES.len()];
+            let names: Vec<&str> = soak.known.algorithms.names().collect();
+            let name = names[(seed / 2) as usize % names.len()];
             let params = talkative(name);
-            let fits = scenarios().into_iter().find(|scenario| run::check(name, &params, scenario).is_ok());
+            let fits = scenarios()
+                .into_iter()
+                .find(|scenario| Terms::lockstep(&soak.known, name, &params, scenario.clone(), seed).is_ok());
             let Some(scenario) = fits else {
                 progress(&format!("seed {seed}: {name} skipped: none of the small worlds fits it"));
                 seed += 1;
                 continue;
             };
             let round = LockstepRound {
+                known: &soak.known,
                 algorithm: name,
                 params: &params,
                 scenario: &scenario,

@@ -9,7 +9,7 @@ use super::contextual::{Contextual, Noise};
 use super::linear::{LinearLaw, LinearParams};
 use super::pool::PoolKind;
 use super::vectors::{anisotropic, centres, on_sphere};
-use super::{Part, World, check};
+use super::{Part, World, WorldKind, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 
 /// Clusters where neither `clusters` nor `sizes` is given.
@@ -116,9 +116,12 @@ impl Default for ClusteredParams {
     }
 }
 
-impl ClusteredParams {
-    /// Refuses what cannot be built; whether the separation can be had is only known by trying.
-    pub fn check(&self) -> Result<(), ParamError> {
+impl WorldKind for ClusteredParams {
+    const NAME: &'static str = "clustered";
+    const SUMMARY: &'static str = "one linear model per cluster of clients";
+
+    // Whether the separation can be had is only known by trying.
+    fn check(&self) -> Result<(), ParamError> {
         self.linear().check()?;
         check::separation(self.separation)?;
         ParamError::not_negative("spread", self.spread)?;
@@ -142,7 +145,7 @@ impl ClusteredParams {
         Ok(())
     }
 
-    pub(crate) fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
+    fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let linear = self.linear();
         let (count, epochs) = (self.count(), 1 + self.changes.len());
         let lists = if self.changing == Changing::Parameters { epochs } else { 1 };
@@ -160,7 +163,9 @@ impl ClusteredParams {
         let world = Contextual::new(linear.setting(horizon), seed, Noise::Gaussian(self.reward_noise), law);
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.clients, seed)))
     }
+}
 
+impl ClusteredParams {
     /// A parameter for every client and epoch: its cluster's, and its own step away from it, in a random
     /// direction and of a length uniform up to `spread`.
     fn own_parameters(&self, seed: u64, thetas: &[f64], clusters: &[u32]) -> Vec<f64> {

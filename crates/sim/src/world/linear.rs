@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::contextual::{Contextual, Law, Noise};
 use super::pool::{Pool, PoolKind};
 use super::vectors::{centres, dot, in_ball, on_sphere};
-use super::{World, check};
+use super::{World, WorldKind, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::Draw;
 
@@ -55,9 +55,11 @@ impl Default for LinearParams {
     }
 }
 
-impl LinearParams {
-    /// Refuses what cannot be built.
-    pub fn check(&self) -> Result<(), ParamError> {
+impl WorldKind for LinearParams {
+    const NAME: &'static str = "linear";
+    const SUMMARY: &'static str = "one linear model for all clients";
+
+    fn check(&self) -> Result<(), ParamError> {
         check::count("clients", self.clients)?;
         check::count("dim", self.dim)?;
         check::pool(self.pool, self.pool_size, self.arms)?;
@@ -65,14 +67,16 @@ impl LinearParams {
         self.arrivals.check()
     }
 
-    pub(crate) fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
+    fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let thetas = centres(seed, 1, self.dim, 0.0, on_sphere)?;
         let law = LinearLaw::new(seed, thetas, Vec::new(), self);
         let noise = Noise::Gaussian(self.reward_noise);
         let world = Contextual::new(self.setting(horizon), seed, noise, law);
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.clients, seed)))
     }
+}
 
+impl LinearParams {
     pub(crate) fn setting(&self, horizon: u64) -> Setting {
         Setting {
             users: self.clients,

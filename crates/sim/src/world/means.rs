@@ -110,6 +110,20 @@ impl Table {
         Table { arms: self.arms, values }
     }
 
+    /// Clients drawn from a population with these means: each one's own are N(0, spread) away. Where they must
+    /// be chances, deviations are clipped to both sides alike, so that their expectation stays where it is.
+    pub(crate) fn around(&self, seed: u64, clients: usize, spread: f64, chances: bool) -> Table {
+        let mut values = Vec::with_capacity(clients * self.arms);
+        for client in 0..clients {
+            let mut draw = Part::Deviation.draw(seed, client as u64);
+            values.extend(self.values.iter().map(|mean| {
+                let room = if chances { mean.min(1.0 - mean) } else { f64::INFINITY };
+                mean + (spread * draw.normal()).clamp(-room, room)
+            }));
+        }
+        Table { arms: self.arms, values }
+    }
+
     /// `own` parts of a client's own means and `1 - own` parts of the average over clients.
     pub(crate) fn mixed(&self, own: f64) -> Table {
         let rows = self.values.len() / self.arms;

@@ -3,8 +3,9 @@
 //! Every draw is keyed by what it is for (see [`crate::draw`]), never by how
 //! often something was drawn before, so that algorithms in one experiment meet
 //! the same world whatever they do. Worlds with features share `contextual`
-//! and differ in their law of arms; [`arms`] is the K-armed world. How an
-//! experiment file names them is in [`crate::environment`].
+//! and differ in their law of arms; [`arms`] is the K-armed world. A
+//! [`WorldKind`] says how an experiment file asks for one; the list of those that
+//! a program knows is [`crate::worlds::Worlds`].
 
 pub mod arms;
 pub(crate) mod check;
@@ -20,8 +21,12 @@ mod tests;
 pub mod users;
 mod vectors;
 
-use cahoots_core::{ArmBuffer, ArmIndex, Setting, Tick, UserId};
+use cahoots_core::{ArmBuffer, ArmIndex, ParamError, Setting, Tick, UserId};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
+use crate::arrivals::Arrivals;
 use crate::draw::{Draw, Purpose};
 
 /// What a pull paid, and what could have been had.
@@ -93,10 +98,31 @@ pub trait World: Send {
         None
     }
 
+    /// Whether [`World::pull_block`] can be used. Where it cannot, planned pulls are made one by one.
+    fn has_blocks(&self) -> bool {
+        false
+    }
+
     /// Pulls one arm `pulls` times at once; only K-armed worlds can.
     fn pull_block(&mut self, _user: UserId, _arm: ArmIndex, _pulls: u64) -> Option<BlockPull> {
         None
     }
+}
+
+/// A kind of world as an experiment file asks for it: the keys below `[environment]`, and the world they
+/// make. Whoever has another one implements this and adds it to the list of a program's worlds.
+pub trait WorldKind: Serialize + DeserializeOwned + JsonSchema + 'static {
+    /// What `kind` says in an experiment file.
+    const NAME: &'static str;
+    /// One line for `cahoots environments`.
+    const SUMMARY: &'static str;
+
+    /// Refuses what cannot be built, without drawing anything.
+    fn check(&self) -> Result<(), ParamError>;
+
+    /// The world of a seed, and who acts in it when. Only called with keys that passed their check, and
+    /// with a horizon of at least one tick.
+    fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError>;
 }
 
 /// The parts of a world that are drawn once per seed, each from a key of its own.

@@ -1,5 +1,6 @@
 //! What the arms of a K-armed world are worth: to the client that pulls them, to
-//! all clients on average, and under an objective between the two.
+//! all clients on average, under an objective between the two, or to the population
+//! that clients are drawn from, which nobody sees.
 
 use cahoots_core::{ArmIndex, UserId};
 use schemars::JsonSchema;
@@ -17,6 +18,9 @@ pub enum Objective {
     Local,
     /// The average of all clients' means.
     Global,
+    /// The means of the population that the clients are drawn from: no client has exactly these, and no
+    /// average over some of them is exact.
+    Population,
     /// This much of the client's own means, the rest of the average.
     Mixed(#[schemars(range(min = 0.0, max = 1.0))] f64),
 }
@@ -26,7 +30,7 @@ impl Objective {
     pub fn own(self) -> f64 {
         match self {
             Objective::Local => 1.0,
-            Objective::Global => 0.0,
+            Objective::Global | Objective::Population => 0.0,
             Objective::Mixed(own) => own,
         }
     }
@@ -42,10 +46,13 @@ pub(crate) struct Worths {
 }
 
 impl Worths {
-    /// From the clients' means.
-    pub(crate) fn new(means: &Table, objective: Objective) -> Worths {
+    /// From the clients' means, and those of the population that they were drawn from.
+    pub(crate) fn new(means: &Table, population: &Table, objective: Objective) -> Worths {
         let own = objective.own();
-        let mixed = (own < 1.0).then(|| means.mixed(own));
+        let mixed = match objective {
+            Objective::Population => Some(population.clone()),
+            _ => (own < 1.0).then(|| means.mixed(own)),
+        };
         let best = mixed.as_ref().unwrap_or(means).best();
         let sides = means.has_rows().then(|| {
             let global = means.mixed(0.0);
@@ -78,21 +85,39 @@ mod tests {
     fn an_arm_has_a_worth_under_every_objective() {
         let means = Table::given(&[vec![1.0, 0.0], vec![0.0, 0.5]]);
         let worth = |objective, arm| {
-            let worth = Worths::new(&means, objective).of(&means, UserId(0), ArmIndex(arm));
+            let worth = Worths::new(&means, &means, objective).of(&means, UserId(0), ArmIndex(arm));
             (worth.expected, worth.best)
         };
         assert_eq!(worth(Objective::Local, 1), (0.0, 1.0));
         assert_eq!(worth(Objective::Global, 1), (0.25, 0.5));
         assert_eq!(worth(Objective::Mixed(0.5), 1), (0.125, 0.75));
         assert_eq!(worth(Objective::Mixed(1.0), 1), (0.0, 1.0));
-        let sides = Worths::new(&means, Objective::Mixed(0.5)).sides(&means, UserId(1), ArmIndex(0)).unwrap();
+        let sides =
+            Worths::new(&means, &means, Objective::Mixed(0.5)).sides(&means, UserId(1), ArmIndex(0)).unwrap();
         assert_eq!((sides.local.expected, sides.local.best), (0.0, 0.5));
         assert_eq!((sides.global.expected, sides.global.best), (0.5, 0.5));
     }
 
     #[test]
+    fn a_population_is_another_thing_than_those_drawn_from_it() {
+        let means = Table::given(&[vec![0.75, 0.5], vec![0.5, 0.0]]);
+        let population = Table::given(&[vec![0.25, 0.75]]);
+        let worths = Worths::new(&means, &population, Objective::Population);
+        for user in [0, 1] {
+            let worth = worths.of(&means, UserId(user), ArmIndex(0));
+            assert_eq!((worth.expected, worth.best), (0.25, 0.75));
+        }
+        // What clients see stays theirs.
+        let sides = worths.sides(&means, UserId(1), ArmIndex(0)).unwrap();
+        assert_eq!((sides.local.expected, sides.global.expected), (0.5, 0.625));
+    }
+
+    #[test]
     fn clients_that_are_alike_have_one_side() {
         let means = Table::given(&[vec![1.0, 0.0]]);
-        assert_eq!(Worths::new(&means, Objective::Global).sides(&means, UserId(3), ArmIndex(0)), None);
+        assert_eq!(
+            Worths::new(&means, &means, Objective::Global).sides(&means, UserId(3), ArmIndex(0)),
+            None
+        );
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::contextual::{Contextual, Law, Noise};
 use super::pool::{Pool, PoolKind};
 use super::vectors::{dot, in_ball, on_sphere};
-use super::{Part, World, check};
+use super::{Part, World, WorldKind, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::Draw;
 
@@ -122,9 +122,11 @@ impl Default for SplitParams {
     }
 }
 
-impl SplitParams {
-    /// Refuses what cannot be built.
-    pub fn check(&self) -> Result<(), ParamError> {
+impl WorldKind for SplitParams {
+    const NAME: &'static str = "split";
+    const SUMMARY: &'static str = "a shared linear model, and one more for each client";
+
+    fn check(&self) -> Result<(), ParamError> {
         check::count("clients", self.clients)?;
         check::count("dim_global", self.dim_global)?;
         check::pool(self.pool, self.pool_size, self.arms)?;
@@ -140,7 +142,7 @@ impl SplitParams {
         Ok(())
     }
 
-    pub(crate) fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
+    fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let local = self.local();
         let setting = Setting {
             users: self.clients,
@@ -156,7 +158,9 @@ impl SplitParams {
         let world = Contextual::new(setting, seed, Noise::Gaussian(self.reward_noise), law);
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.clients, seed)))
     }
+}
 
+impl SplitParams {
     fn local(&self) -> LocalDims {
         match &self.dim_local {
             Some(LocalDim::Same(dim)) => LocalDims::Same(*dim),

@@ -4,6 +4,7 @@ use cahoots_core::{ArmBuffer, ArmIndex, NodeId, Seat, Seating, Tiles, UserId};
 
 use super::World;
 use crate::environment::Environment;
+use crate::worlds::Worlds;
 
 /// All arms of a set of tiles.
 pub(super) fn rows(tiles: &Tiles) -> Vec<Vec<f64>> {
@@ -38,7 +39,7 @@ fn environments() -> Vec<Environment> {
 fn an_offer_depends_on_seed_tick_and_user_alone() {
     for environment in environments() {
         let offers = |seed: u64, before: &[(u64, u32)]| {
-            let (mut world, _) = environment.build(100, seed).unwrap();
+            let (mut world, _) = Worlds::ours().build(&environment, 100, seed).unwrap();
             let (mut arms, mut other) = (ArmBuffer::default(), ArmBuffer::default());
             for &(tick, user) in before {
                 world.offer(tick, UserId(user), &mut other);
@@ -59,7 +60,7 @@ fn an_offer_depends_on_seed_tick_and_user_alone() {
 #[test]
 fn noise_does_not_depend_on_the_arm() {
     for environment in environments() {
-        let (mut world, _) = environment.build(100, 1).unwrap();
+        let (mut world, _) = Worlds::ours().build(&environment, 100, 1).unwrap();
         if world.setting().dim == 0 || environment.kind() == "users" {
             continue;
         }
@@ -76,7 +77,7 @@ fn noise_does_not_depend_on_the_arm() {
 #[test]
 fn the_best_arm_has_no_regret_and_none_is_better() {
     for environment in environments() {
-        let (mut world, mut arrivals) = environment.build(100, 1).unwrap();
+        let (mut world, mut arrivals) = Worlds::ours().build(&environment, 100, 1).unwrap();
         let count = world.setting().arms as u32;
         let (mut arms, mut users) = (ArmBuffer::default(), Vec::new());
         for tick in 1..=20 {
@@ -97,7 +98,7 @@ fn the_best_arm_has_no_regret_and_none_is_better() {
 #[test]
 fn users_meet_different_arms() {
     for environment in environments() {
-        let (mut world, _) = environment.build(100, 1).unwrap();
+        let (mut world, _) = Worlds::ours().build(&environment, 100, 1).unwrap();
         if world.setting().dim == 0 {
             continue;
         }
@@ -115,9 +116,10 @@ fn users_meet_different_arms() {
 #[test]
 fn only_worlds_without_features_pull_in_blocks() {
     for environment in environments() {
-        let (mut world, _) = environment.build(100, 1).unwrap();
+        let (mut world, _) = Worlds::ours().build(&environment, 100, 1).unwrap();
         let block = world.pull_block(UserId(0), ArmIndex(0), 3);
         assert_eq!(block.is_some(), environment.kind() == "arms");
+        assert_eq!(world.has_blocks(), block.is_some());
     }
 }
 
@@ -127,7 +129,7 @@ fn every_host_meets_the_same_worlds() {
     let mut add =
         |value: f64| hash = (hash ^ value.to_bits()).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
     for environment in environments() {
-        let (mut world, mut arrivals) = environment.build(100, 1).unwrap();
+        let (mut world, mut arrivals) = Worlds::ours().build(&environment, 100, 1).unwrap();
         let (mut arms, mut users) = (ArmBuffer::default(), Vec::new());
         for tick in 1..=20 {
             arrivals.at(tick, &mut users);

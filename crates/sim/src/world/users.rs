@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::clustered::block;
 use super::contextual::{Contextual, Law, Noise};
 use super::vectors::{centres, dot, on_sphere};
-use super::{Part, World, check};
+use super::{Part, World, WorldKind, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::Draw;
 
@@ -132,9 +132,11 @@ impl Default for UsersParams {
     }
 }
 
-impl UsersParams {
-    /// Refuses what cannot be built.
-    pub fn check(&self) -> Result<(), ParamError> {
+impl WorldKind for UsersParams {
+    const NAME: &'static str = "users";
+    const SUMMARY: &'static str = "users in clusters on local servers, rewards 0 or 1";
+
+    fn check(&self) -> Result<(), ParamError> {
         check::count("users", self.users)?;
         check::groups("servers", self.servers, "users", self.users)?;
         check::groups("clusters", self.clusters, "users", self.users)?;
@@ -147,7 +149,7 @@ impl UsersParams {
         self.arrivals.check()
     }
 
-    pub(crate) fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
+    fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let setting = Setting {
             users: self.users,
             dim: self.dim,
@@ -171,7 +173,9 @@ impl UsersParams {
         let world = Contextual::new(setting, seed, Noise::Bernoulli, law);
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.users, seed)))
     }
+}
 
+impl UsersParams {
     fn hosts(&self, seed: u64) -> Vec<NodeId> {
         let mut hosts: Vec<NodeId> =
             (0..self.users).map(|user| NodeId(block(user, self.users, self.servers))).collect();

@@ -1,6 +1,8 @@
 //! Which runs are on record: small worlds by name, and for every algorithm the parameters that matter.
 
-use cahoots_sim::run::{Scenario, check};
+use cahoots_algorithms::registry::ours;
+use cahoots_sim::catalogue::Catalogue;
+use cahoots_sim::run::Scenario;
 use serde_json::{Value, json};
 
 /// One run of an algorithm.
@@ -201,7 +203,8 @@ fn anywhere(name: &str) -> Vec<Case> {
     let worlds =
         ["tied", "tied+faulty+late", "clustered", "split", "servers", "bernoulli", "common+faulty+late"];
     let cases = worlds.into_iter().map(|world| Case::new(world, &json!({})));
-    cases.filter(|case| check(name, &case.params, &case.scenario).is_ok()).collect()
+    let catalogue = Catalogue::new(ours());
+    cases.filter(|case| catalogue.check(name, &case.params, &case.scenario).is_ok()).collect()
 }
 
 fn alone(name: &str) -> Vec<Case> {

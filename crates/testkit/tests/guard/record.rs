@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use cahoots_algorithms::registry::{Visitor, visit};
-use cahoots_core::{Algorithm, Message, NodeId};
+use cahoots_core::{Algorithm, Erase, Message, NodeId};
 use cahoots_sim::driver::{Options, Simulation};
 use cahoots_sim::ledger::CurvePoint;
 use cahoots_sim::run::prepare;
+use cahoots_sim::worlds::Worlds;
 use cahoots_testkit::numbers::{Numbers, numbers};
 use cahoots_testkit::trail::Trail;
 use prost::Message as _;
@@ -31,13 +31,12 @@ pub struct Record {
     pub numbers: Vec<(String, Numbers)>,
 }
 
-/// Runs a case.
-pub struct Recorder<'a>(&'a Case);
+/// Runs cases of one algorithm.
+pub struct Recorder(pub fn(&Case) -> Record);
 
-impl Recorder<'_> {
-    /// Runs a case of the algorithm of this name.
-    pub fn run(name: &str, case: &Case) -> Record {
-        visit(name, Recorder(case)).expect("an algorithm of the registry")
+impl Erase for Recorder {
+    fn of<A: Algorithm>() -> Recorder {
+        Recorder(record::<A>)
     }
 }
 
@@ -56,32 +55,28 @@ impl Tape {
     }
 }
 
-impl Visitor for Recorder<'_> {
-    type Out = Record;
-
-    fn visit<A: Algorithm>(self) -> Record {
-        let Case { scenario, params, single_steps, .. } = self.0;
-        let options = Options { single_steps: *single_steps, ..Options::default() };
-        let title = self.0.title();
-        let mut simulation = prepare::<A>(params, scenario, SEED, options)
-            .unwrap_or_else(|e| panic!("{}: {title}: {e}", A::NAME));
-        let tape = Arc::new(Mutex::new(Tape::default()));
-        let heard = tape.clone();
-        simulation.on_message(Box::new(move |from, to, message| {
-            heard.lock().expect("one thread").hear(from, to, message);
-        }));
-        simulation.run(&mut |_| true).expect("nobody stops it");
-        let Tape { trail: messages, envelopes } = std::mem::take(&mut *tape.lock().expect("one thread"));
-        let mut curve = Trail::default();
-        simulation.ledger().curve.iter().for_each(|point| curve.push(&bits(point)));
-        Record {
-            title,
-            facts: facts(&simulation),
-            curve,
-            messages,
-            envelopes,
-            numbers: machines(&simulation),
-        }
+fn record<A: Algorithm>(case: &Case) -> Record {
+    let Case { scenario, params, single_steps, .. } = case;
+    let options = Options { single_steps: *single_steps, ..Options::default() };
+    let title = case.title();
+    let mut simulation = prepare::<A>(&Worlds::ours(), params, scenario, SEED, options)
+        .unwrap_or_else(|e| panic!("{}: {title}: {e}", A::NAME));
+    let tape = Arc::new(Mutex::new(Tape::default()));
+    let heard = tape.clone();
+    simulation.on_message(Box::new(move |from, to, message| {
+        heard.lock().expect("one thread").hear(from, to, message);
+    }));
+    simulation.run(&mut |_| true).expect("nobody stops it");
+    let Tape { trail: messages, envelopes } = std::mem::take(&mut *tape.lock().expect("one thread"));
+    let mut curve = Trail::default();
+    simulation.ledger().curve.iter().for_each(|point| curve.push(&bits(point)));
+    Record {
+        title,
+        facts: facts(&simulation),
+        curve,
+        messages,
+        envelopes,
+        numbers: machines(&simulation),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::LabError;
 use crate::figure::{Axis, Figure, Graphs, Panels, Series};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
-use crate::results::{Estimate, readable, topology_of, topology_picture};
+use crate::results::{Estimate, readable, topology_picture};
 use crate::run::Record;
 
 /// Figure 9.
@@ -57,10 +57,7 @@ pub const TABLE_1: Item = Item {
 };
 
 fn graph(part: &MeasuredPart, label: &str) -> Result<Topology, LabError> {
-    let runs = part.entry(label)?;
-    let scenario = &part.experiment.stages[0].scenario;
-    let world = scenario.check().map_err(|error| LabError::Failed(error.to_string()))?;
-    let found = topology_of(&runs.algorithm, &runs.params, world.setting())?;
+    let found = part.entry(label)?.topology(part)?;
     found.map(|(graph, _)| graph).ok_or_else(|| LabError::Failed(format!("{label} has no topology")))
 }
 

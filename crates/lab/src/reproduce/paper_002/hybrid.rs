@@ -5,7 +5,7 @@ use crate::error::LabError;
 use crate::figure::{Axis, Figure, Graphs, Panels, Series};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
-use crate::results::{Estimate, readable, topology_of, topology_picture};
+use crate::results::{Estimate, readable, topology_picture};
 use crate::run::Record;
 
 /// Figure 11.
@@ -156,9 +156,7 @@ fn judge_table_2(measured: &Measured, findings: &mut Findings) -> Result<(), Lab
         if charged.abs() > 1e-6 {
             findings.note(format!("{label}: what is charged differs from what was counted by {charged}."));
         }
-        let world = part.experiment.stages[0].scenario.check();
-        let world = world.map_err(|error| LabError::Failed(error.to_string()))?;
-        if let Some((graph, sinks)) = topology_of(&runs.algorithm, &runs.params, world.setting())? {
+        if let Some((graph, sinks)) = runs.topology(part)? {
             graphs.push(topology_picture(label.clone(), &graph, &sinks));
         }
     }

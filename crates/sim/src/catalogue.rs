@@ -1,0 +1,124 @@
+//! Everything that a program was started with: algorithms, as its driver needs them, and worlds. Whatever is
+//! named in a file is looked up here and nowhere else.
+
+use cahoots_core::{Algorithm, Erase, Registry, Setting, Tick};
+use serde::Serialize;
+
+use crate::driver::Options;
+use crate::run::{Params, Report, RunError, Scenario, table};
+use crate::simulated::{Graph, Request, Simulated};
+use crate::world::WorldKind;
+use crate::worlds::Worlds;
+
+/// Algorithms and worlds by name.
+#[derive(Clone, Debug)]
+pub struct Catalogue<E = Simulated> {
+    /// The algorithms.
+    pub algorithms: Registry<E>,
+    /// The worlds.
+    pub worlds: Worlds,
+}
+
+impl<E> Catalogue<E> {
+    /// These algorithms, and our worlds.
+    pub fn new(algorithms: Registry<E>) -> Self {
+        Catalogue { algorithms, worlds: Worlds::ours() }
+    }
+
+    /// One more world.
+    ///
+    /// # Panics
+    /// If its name is taken.
+    #[track_caller]
+    pub fn world<W: WorldKind>(mut self) -> Self {
+        self.worlds.add::<W>();
+        self
+    }
+
+    /// The algorithm of this name.
+    pub fn find(&self, name: &str) -> Result<&E, RunError> {
+        self.algorithms.get(name).ok_or_else(|| RunError::UnknownAlgorithm(name.into()))
+    }
+}
+
+impl<E: Erase> Catalogue<E> {
+    /// One more algorithm.
+    ///
+    /// # Panics
+    /// If its name is taken.
+    #[track_caller]
+    pub fn algorithm<A: Algorithm>(mut self) -> Self {
+        self.algorithms.add::<A>();
+        self
+    }
+}
+
+impl Catalogue {
+    /// Checks an algorithm's parameters against a scenario, without running it.
+    pub fn check(&self, name: &str, params: &impl Serialize, scenario: &Scenario) -> Result<(), RunError> {
+        self.check_in(name, params, scenario.check(&self.worlds)?.setting())
+    }
+
+    /// Checks an algorithm's parameters against a setting.
+    pub fn check_in(&self, name: &str, params: &impl Serialize, setting: &Setting) -> Result<(), RunError> {
+        self.find(name)?.check(table(params)?, setting)
+    }
+
+    /// Who can talk to whom under an algorithm with these parameters; none where all talk to the server.
+    pub fn topology(
+        &self,
+        name: &str,
+        params: &impl Serialize,
+        setting: &Setting,
+    ) -> Result<Option<Graph>, RunError> {
+        self.find(name)?.topology(table(params)?, setting)
+    }
+
+    /// Parameters with every default filled in.
+    pub fn complete(&self, name: &str, params: &impl Serialize) -> Result<Params, RunError> {
+        self.find(name)?.complete(table(params)?)
+    }
+
+    /// Runs an algorithm by name. `progress` sees the tick now and then; its `false` stops the run.
+    pub fn simulate(
+        &self,
+        name: &str,
+        params: &impl Serialize,
+        scenario: &Scenario,
+        seed: u64,
+        options: Options,
+        progress: &mut dyn FnMut(Tick) -> bool,
+    ) -> Result<Report, RunError> {
+        let params = table(params)?;
+        self.find(name)?.simulate(Request { params, scenario, worlds: &self.worlds, seed, options, progress })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cahoots_algorithms::registry::ours;
+
+    use super::*;
+
+    fn complete(name: &str, params: &impl Serialize) -> Result<Params, RunError> {
+        Catalogue::new(ours()).complete(name, params)
+    }
+
+    #[test]
+    fn infinity_survives() {
+        let params: Params = toml::from_str("upload_ratio = inf").unwrap();
+        let full = complete("async-linucb", &params).unwrap();
+        assert_eq!(full["upload_ratio"].as_float(), Some(f64::INFINITY));
+        assert_eq!(full["ridge"].as_float(), Some(0.1));
+        assert_eq!(complete("async-linucb", &full).unwrap(), full);
+    }
+
+    #[test]
+    fn json_is_taken_too() {
+        let full =
+            complete("async-linucb", &serde_json::json!({ "ratio": 3, "radius": { "fixed": 0.5 } })).unwrap();
+        assert_eq!(full["ratio"].as_float(), Some(3.0));
+        assert!(complete("async-linucb", &serde_json::json!({ "ridge": "x" })).is_err());
+        assert!(matches!(complete("nobody", &serde_json::json!({})), Err(RunError::UnknownAlgorithm(_))));
+    }
+}
