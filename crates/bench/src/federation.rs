@@ -4,9 +4,10 @@
 use std::time::Instant;
 
 use cahoots_algorithms::async_linucb::AsyncLinucb;
+use cahoots_algorithms::linear::LinearMsg;
 use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Private, Seating,
-    Setting,
+    Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Seating,
+    Setting, Unprotected,
 };
 use cahoots_sim::driver::Options;
 use cahoots_sim::run::{Scenario, prepare};
@@ -122,8 +123,9 @@ fn upload_microseconds(clients: usize, dim: usize) -> f64 {
         let mut stats = LinearStats::empty(dim);
         let x: Vec<f64> = (0..dim).map(|_| rng.normal()).collect();
         stats.observe(&x, 1.0);
-        let stats = Private::received(stats);
-        let message = cahoots_algorithms::linear::LinearMsg::Upload { number, stats };
+        let release = |cx: &mut Cx<'_, LinearMsg>| cx.release(&mut Unprotected, stats);
+        let (stats, _) = Cx::rehearse(NodeId(client as u32), 0, release);
+        let message = LinearMsg::Upload { number, stats };
         let start = Instant::now();
         server.on_message(NodeId(client as u32), message, &mut cx).expect("an honest upload");
         start.elapsed()

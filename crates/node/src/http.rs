@@ -77,7 +77,7 @@ async fn decide(State(client): State<Arc<Client>>, body: Bytes) -> Result<Json<D
         OfferedArms::Features(rows) => Arms::Features(rows),
     };
     let decision = client.decide(request.user, arms)?;
-    Ok(Json(DecideAnswer { id: decision.id.to_string(), arm: decision.arm.0 }))
+    Ok(Json(DecideAnswer { id: decision.id.to_string(), arm: decision.arm().0 }))
 }
 
 async fn reward(State(client): State<Arc<Client>>, body: Bytes) -> Result<Response, Refused> {

@@ -8,6 +8,7 @@
 //! `lockstep` hands out steps in the simulator's order, to prove it.
 
 pub mod bench;
+pub mod books;
 pub mod client;
 pub mod clock;
 pub mod commands;
@@ -16,7 +17,6 @@ pub mod coordinator;
 pub mod error;
 pub mod http;
 pub mod live;
-pub mod machinery;
 pub mod secret;
 pub mod soak;
 pub mod store;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use cahoots_algorithms::registry;
-use cahoots_core::host::{Host, LearnerHost};
-use cahoots_core::{Algorithm, Erase, NodeId, Seating, snapshot};
+use cahoots_core::drive::{Blueprint, ClientNode, Saved, ServerNode};
+use cahoots_core::{Algorithm, Erase, NodeId, Seats};
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::driver::Options;
 use cahoots_sim::run;
@@ -13,19 +13,15 @@ use cahoots_sim::worlds::Worlds;
 
 use crate::coordinator::States;
 use crate::error::NodeError;
-use crate::machinery::{Coordinating, Deciding, Seated};
 use crate::terms::Terms;
-
-/// Rewards of this many closed decisions are remembered, for repeated ones.
-const REMEMBER: usize = 4096;
 
 /// An algorithm that can be deployed.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
     pub(crate) simulated: Simulated,
-    seating: fn(&Terms) -> Result<Seating, NodeError>,
-    coordinator: fn(&Terms, Option<&[u8]>) -> Result<Box<dyn Coordinating>, NodeError>,
-    client: fn(&Terms, NodeId, Option<&[u8]>) -> Result<Box<dyn Deciding>, NodeError>,
+    seats: fn(&Terms) -> Result<Seats, NodeError>,
+    coordinator: fn(&Terms, Option<Saved<'_>>) -> Result<Box<dyn ServerNode>, NodeError>,
+    client: fn(&Terms, NodeId, Option<Saved<'_>>) -> Result<Box<dyn ClientNode>, NodeError>,
     final_states: fn(&Terms, &Worlds) -> Result<States, NodeError>,
 }
 
@@ -41,7 +37,7 @@ impl Erase for Live {
     fn of<A: Algorithm>() -> Live {
         Live {
             simulated: Simulated::of::<A>(),
-            seating: |terms| Ok(A::seats(&terms.valid::<A>()?, &terms.setting)),
+            seats: |terms| Ok(Seats::of::<A>(&terms.valid::<A>()?, &terms.setting)),
             coordinator: coordinator::<A>,
             client: client::<A>,
             final_states: final_states::<A>,
@@ -50,17 +46,17 @@ impl Erase for Live {
 }
 
 impl Live {
-    /// Who sits where under these terms.
-    pub fn seating(&self, terms: &Terms) -> Result<Seating, NodeError> {
-        (self.seating)(terms)
+    /// Who sits where under these terms, and who hears whom.
+    pub fn seats(&self, terms: &Terms) -> Result<Seats, NodeError> {
+        (self.seats)(terms)
     }
 
     /// A new coordinator, or the one that was saved.
     pub fn coordinator(
         &self,
         terms: &Terms,
-        saved: Option<&[u8]>,
-    ) -> Result<Box<dyn Coordinating>, NodeError> {
+        saved: Option<Saved<'_>>,
+    ) -> Result<Box<dyn ServerNode>, NodeError> {
         (self.coordinator)(terms, saved)
     }
 
@@ -69,8 +65,8 @@ impl Live {
         &self,
         terms: &Terms,
         me: NodeId,
-        saved: Option<&[u8]>,
-    ) -> Result<Box<dyn Deciding>, NodeError> {
+        saved: Option<Saved<'_>>,
+    ) -> Result<Box<dyn ClientNode>, NodeError> {
         (self.client)(terms, me, saved)
     }
 
@@ -82,29 +78,22 @@ impl Live {
 
 fn coordinator<A: Algorithm>(
     terms: &Terms,
-    saved: Option<&[u8]>,
-) -> Result<Box<dyn Coordinating>, NodeError> {
-    if let Some(bytes) = saved {
-        let host: Host<A::Server> = snapshot::restore(bytes).map_err(|e| NodeError::Config(e.to_string()))?;
-        return Ok(Box::new(host));
-    }
-    let valid = terms.valid::<A>()?;
-    let seat = A::seats(&valid, &terms.setting).seat(&terms.setting, NodeId::SERVER);
-    Ok(Box::new(Host::new(NodeId::SERVER, A::server(&valid, &seat))))
+    saved: Option<Saved<'_>>,
+) -> Result<Box<dyn ServerNode>, NodeError> {
+    blueprint::<A>(terms)?.server(saved).map_err(|e| NodeError::Config(e.to_string()))
 }
 
 fn client<A: Algorithm>(
     terms: &Terms,
     me: NodeId,
-    saved: Option<&[u8]>,
-) -> Result<Box<dyn Deciding>, NodeError> {
-    let valid = terms.valid::<A>()?;
-    let seat = A::seats(&valid, &terms.setting).seat(&terms.setting, me);
-    let host: LearnerHost<A::Client> = match saved {
-        Some(bytes) => snapshot::restore(bytes).map_err(|e| NodeError::Config(e.to_string()))?,
-        None => LearnerHost::new(me, A::client(&valid, &seat), REMEMBER),
-    };
-    Ok(Box::new(Seated { host, seat }))
+    saved: Option<Saved<'_>>,
+) -> Result<Box<dyn ClientNode>, NodeError> {
+    blueprint::<A>(terms)?.client(me, saved).map_err(|e| NodeError::Config(e.to_string()))
+}
+
+fn blueprint<A: Algorithm>(terms: &Terms) -> Result<Blueprint<A>, NodeError> {
+    let params = toml::to_string(&terms.params).expect("parameters that were read from a table");
+    Ok(Blueprint { params, valid: terms.valid::<A>()?, setting: terms.setting.clone().into() })
 }
 
 fn final_states<A: Algorithm>(terms: &Terms, worlds: &Worlds) -> Result<States, NodeError> {

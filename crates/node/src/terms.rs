@@ -2,7 +2,7 @@
 //! parameters, the setting and the seed of its decisions. A client is told by
 //! its coordinator when it first joins, and keeps them in its store.
 
-use cahoots_core::{Algorithm, Seating, Setting};
+use cahoots_core::{Algorithm, Seats, Setting};
 use cahoots_sim::run::{self, Scenario};
 use serde::{Deserialize, Serialize};
 
@@ -91,9 +91,9 @@ impl Terms {
         })
     }
 
-    /// Who sits where.
-    pub fn seating(&self, known: &Known) -> Result<Seating, NodeError> {
-        self.live(known)?.seating(self)
+    /// Who sits where, and who hears whom.
+    pub fn seats(&self, known: &Known) -> Result<Seats, NodeError> {
+        self.live(known)?.seats(self)
     }
 
     /// Parameters by type.

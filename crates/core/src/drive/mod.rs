@@ -15,5 +15,5 @@ pub mod snapshot;
 pub use event::{Encoded, Event, Incoming, Input, Outbox, Outcome, Outgoing, Timed, Typed};
 pub use host::Host;
 pub use learner::LearnerHost;
-pub use node::{Blueprint, ClientNode, Decided, Log, Saved, ServerNode, Step};
+pub use node::{Blueprint, ClientNode, Decided, Log, Saved, ServerNode, Step, saved_server};
 pub use queue::{Queues, Waiting};

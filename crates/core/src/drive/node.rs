@@ -17,7 +17,7 @@ use crate::contract::arms::{ArmBuffer, ArmError};
 use crate::contract::choice::Picked;
 use crate::contract::context::Effects;
 use crate::contract::fact::Fact;
-use crate::contract::machine::{Algorithm, Learner};
+use crate::contract::machine::{Algorithm, Learner, Machine};
 use crate::contract::message::Message;
 use crate::contract::setting::{Seat, Seats, Setting};
 use crate::error::{Misbehaviour, ParamError};
@@ -258,6 +258,12 @@ impl<A: Algorithm> Blueprint<A> {
     fn agreed(&self) -> Agreed {
         Agreed { setting: self.setting.clone(), version: 0, params: self.params.clone() }
     }
+}
+
+/// The machine in what [`ServerNode::save`] gave, to look at.
+pub fn saved_server<M: Machine>(state: &[u8]) -> Result<M, SnapshotError> {
+    let ((machine, ..), ..): (host::Parts<M>, u64, String) = snapshot::restore(state)?;
+    Ok(machine)
 }
 
 fn entry(now: Tick, input: &impl Serialize) -> Vec<u8> {

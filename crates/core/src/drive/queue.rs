@@ -30,6 +30,8 @@ pub struct Waiting {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Queues {
     links: BTreeMap<NodeId, VecDeque<Waiting>>,
+    #[serde(skip)]
+    keeps_all: bool,
 }
 
 impl<M: Message> Outbox<M> for Queues {
@@ -38,7 +40,7 @@ impl<M: Message> Outbox<M> for Queues {
         let slot = message.slot();
         let mut skipped = 0;
         // Whether the one before has come or not, the new one says it all.
-        if slot.is_some() && queue.back().is_some_and(|last| last.slot == slot) {
+        if !self.keeps_all && slot.is_some() && queue.back().is_some_and(|last| last.slot == slot) {
             skipped = queue.pop_back().map_or(0, |last| last.skipped + 1);
         }
         queue.push_back(Waiting { sequence, skipped, order, slot, payload: message::encode(&message) });
@@ -54,6 +56,11 @@ impl Queues {
     /// What waited when it was saved.
     pub fn restore(bytes: &[u8]) -> Result<Queues, SnapshotError> {
         snapshot::restore(bytes)
+    }
+
+    /// From now on nothing is replaced: every message is wanted, even one that a newer one makes superfluous.
+    pub fn keep_all(&mut self) {
+        self.keeps_all = true;
     }
 
     /// The peer has everything up to `sequence` on disk.
@@ -77,6 +84,11 @@ impl Queues {
     /// Messages that wait for this peer's confirmation.
     pub fn len(&self, peer: NodeId) -> usize {
         self.links.get(&peer).map_or(0, VecDeque::len)
+    }
+
+    /// The oldest message that waits for this peer's confirmation.
+    pub fn first(&self, peer: NodeId) -> Option<&Waiting> {
+        self.links.get(&peer).and_then(VecDeque::front)
     }
 
     /// Nothing waits for anyone.

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use cahoots_algorithms::fclub::{CdpFclubDc, FclubMsg, GlobalServer, LocalServer};
+use cahoots_core::message::{decode, encode};
 use cahoots_core::{
-    Algorithm, Context, Cx, Effects, Keys, Learner as _, Machine as _, Membership, Message as _, NodeId,
+    Algorithm, Context, Cx, Effects, Keys, Learner as _, Machine as _, Membership, NodeId,
     Positions, Seating, Setting, UserId,
 };
 use serde_json::json;
@@ -128,7 +129,7 @@ impl Run {
 
     /// What an outsider reads on the wire.
     fn look(&mut self, message: &FclubMsg) {
-        if let Ok(FclubMsg::Upload { stats, .. }) = FclubMsg::from_wire(message.to_wire()) {
+        if let Ok(FclubMsg::Upload { stats, .. }) = decode::<FclubMsg>(&encode(message)) {
             self.sum += stats.get().moment[0];
             self.uploads += 1;
             if self.uploads.is_power_of_two() {

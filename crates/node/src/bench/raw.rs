@@ -1,8 +1,7 @@
 //! A client without a disk and without a machine: only its end of the stream.
 
 use cahoots_algorithms::linear::LinearMsg;
-use cahoots_core::message::Message as _;
-use cahoots_core::{LinearStats, NodeId, Private, wire};
+use cahoots_core::{Cx, LinearStats, NodeId, Unprotected, message, wire};
 use tokio::sync::mpsc;
 
 use crate::error::NodeError;
@@ -51,9 +50,12 @@ impl Raw {
     pub(super) async fn upload(mut self, n: u64, stats: LinearStats) -> Result<(), NodeError> {
         let (mut sent, mut confirmed) = (0, 0);
         while confirmed < n {
-            while sent < n && sent - confirmed < WINDOW {
+            while sent < n && sent - confirmed < WINDOW as u64 {
                 sent += 1;
-                let message = LinearMsg::Upload { number: sent, stats: Private::received(stats.clone()) };
+                let exact = stats.clone();
+                let release = |cx: &mut Cx<'_, LinearMsg>| cx.release(&mut Unprotected, exact);
+                let (stats, _) = Cx::rehearse(NodeId(self.client), 0, release);
+                let message = LinearMsg::Upload { number: sent, stats };
                 let envelope = wire::Envelope {
                     federation: self.federation.clone(),
                     from: self.client,
@@ -61,7 +63,8 @@ impl Raw {
                     sequence: sent,
                     version: wire::VERSION,
                     parameters: self.parameters,
-                    payload: Some(message.to_wire()),
+                    payload: message::encode(&message),
+                    skipped: 0,
                 };
                 let _ = self.frames.send(frame(Kind::Envelope(envelope))).await;
             }

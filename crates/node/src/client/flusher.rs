@@ -20,12 +20,12 @@ pub(super) fn run(
     let mut next_tick = Instant::now() + tick;
     loop {
         let mut state = shared.lock();
-        while !state.flush && !state.stop && state.batch.bytes() < LARGE {
+        while !state.flush && !state.stop && state.journal.batch.bytes() < LARGE {
             let now = Instant::now();
             if now >= next_tick {
                 next_tick = now + tick;
                 state.tick();
-                state.flush |= !state.batch.is_empty();
+                state.flush |= !state.journal.batch.is_empty();
                 continue;
             }
             state = shared.work.wait_timeout(state, next_tick - now).expect("no panic under the lock").0;
@@ -35,14 +35,16 @@ pub(super) fn run(
             return Ok(());
         }
         state.flush = false;
-        let mut batch: Batch = std::mem::take(&mut state.batch);
+        let mut batch: Batch = std::mem::take(&mut state.journal.batch);
         let after = std::mem::take(&mut state.after);
         let owes = std::mem::take(&mut state.owes);
         let marks = state.marks();
         if store.wants_snapshot(snapshot_every) || stop {
             let now = state.clock.now();
-            if let Some(member) = &state.member {
+            if let Some(member) = &mut state.member {
                 batch.snapshot(member.machine.save());
+                batch.set("queues", member.machine.queues().save());
+                batch.set("books", member.books.save());
                 batch.set("tick", now.to_le_bytes().to_vec());
             }
         }

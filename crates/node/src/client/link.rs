@@ -8,9 +8,10 @@ use cahoots_core::{NodeId, wire};
 
 use super::Shared;
 use super::state;
+use crate::books::Books;
 use crate::error::NodeError;
 use crate::terms::Terms;
-use crate::transport::proto::{Confirm, Frame, Hello, Welcome};
+use crate::transport::proto::{Change, Confirm, Frame, Hello, Welcome};
 use crate::transport::{Kind, Outbox, Stream, dial, frame};
 
 /// First pause after a failed attempt.
@@ -131,14 +132,13 @@ async fn listen(shared: &Arc<Shared>, stream: &mut Stream) -> Result<(), Ended> 
                 }
             }
             Kind::Confirm(confirm) => {
-                let link = state.link().ok_or("a confirmation before the terms were known".to_string())?;
-                if confirm.sequence > link.sent() {
-                    return Err(Ended::Broken("a confirmation of what was never sent".into()));
-                }
-                link.confirmed(confirm.sequence);
+                state.confirmed(confirm.sequence)?;
                 if !state.pump() {
                     return Err(Ended::Broken("the connection takes no more".into()));
                 }
+            }
+            Kind::Change(Change { version, params }) => {
+                state.change(version, &params).map_err(|e| Ended::Broken(e.to_string()))?;
             }
             Kind::Grant(grant) => state.grant(grant)?,
             Kind::Refusal(refusal) if refusal.r#final => return Err(Ended::Refused(refusal.reason)),
@@ -181,8 +181,8 @@ impl Shared {
                 ));
             }
             let member =
-                state::member(&self.known, terms, &self.federation, self.me, self.secret, None, None)?;
-            state.batch.set("terms", welcome.terms.into_bytes());
+                state::member(&self.known, terms, &self.federation, self.me, self.secret, None, Books::default(), None)?;
+            state.journal.batch.set("terms", welcome.terms.into_bytes());
             state.join(member, true);
             state.flush = true;
             self.work.notify_one();
@@ -193,14 +193,18 @@ impl Shared {
                 "the coordinator's terms are not those of this client's store".into(),
             ));
         }
-        let link = member.machine.link(NodeId::SERVER);
-        if welcome.received > link.sent() || welcome.sent < link.received() {
+        let ends = member.machine.ends(NodeId::SERVER);
+        if welcome.received > ends.sent || welcome.sent < ends.received {
             return Err(NodeError::Config(
                 "the coordinator and this client remember different messages: one of their stores is an old copy; put the newest back"
                     .into(),
             ));
         }
-        link.confirmed(welcome.received);
+        member.machine.queues().confirmed(NodeId::SERVER, welcome.received);
+        if let Some(Change { version, params }) = welcome.change {
+            state.change(version, &params)?;
+            self.work.notify_one();
+        }
         state.outbox = Some(Outbox::new(frames, welcome.received));
         state.trouble(String::new());
         tracing::info!("connected to the coordinator");

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use cahoots_core::host::Event;
+use cahoots_core::drive::Event;
 use cahoots_core::link::Arrival;
 use cahoots_core::{ArmIndex, NodeId, Tick, UserId};
 use cahoots_sim::world::World;
@@ -12,10 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::state::State;
 use crate::error::NodeError;
 use crate::live::Known;
-use crate::machinery::{self, Plain};
 use crate::terms::Terms;
 use crate::transport::proto::{Done, Grant, Letter, grant};
-use crate::transport::{self, Kind, frame};
+use crate::transport::{self, Kind, Opened, frame};
 
 /// What was done: written in the same commit as the inputs.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -69,18 +68,25 @@ impl State {
         if taken.is_ok() && !report {
             lockstep.progress.order = lockstep.progress.order.max(grant.order);
         }
-        let progress = machinery::encode(&lockstep.progress);
+        let progress = postcard::to_stdvec(&lockstep.progress).expect("progress can always be written");
         let member = self.member.as_mut().expect("was there");
         member.lockstep = Some(lockstep);
         taken?;
-        let link = member.machine.link(NodeId::SERVER);
-        let (sent, received) = (link.sent(), link.received());
+        let ends = member.machine.ends(NodeId::SERVER);
         let state = if report { member.machine.state() } else { Vec::new() };
-        let letters = member.machine.sent_after(grant.known).into_iter();
-        let letters = letters.map(|(to, sequence)| Letter { to: to.0, sequence }).collect();
-        let done = Done { order: grant.order, sent, received, wake: member.machine.wake(), state, letters };
+        let waiting = member.machine.queues().in_order().into_iter();
+        let unknown = waiting.filter(|(_, message)| message.order >= grant.known);
+        let letters = unknown.map(|(to, message)| Letter { to: to.0, sequence: message.sequence }).collect();
+        let done = Done {
+            order: grant.order,
+            sent: ends.sent,
+            received: ends.received,
+            wake: member.machine.wake(),
+            state,
+            letters,
+        };
         if !report {
-            self.batch.set("lockstep", progress);
+            self.journal.batch.set("lockstep", progress);
         }
         self.after.push(frame(Kind::Done(done)));
         self.flush = true;
@@ -91,20 +97,18 @@ impl State {
         let now = Some(tick);
         match step {
             Some(grant::Step::Start(_)) => {
-                self.input(Plain::Event(Event::Start), now);
+                self.event(Event::Start, now);
             }
             Some(grant::Step::Wake(_)) => {
-                self.input(Plain::Event(Event::Wake), now);
+                self.event(Event::Wake, now);
             }
             Some(grant::Step::Deliver(envelope)) => {
                 let member = self.member.as_mut().expect("looked at by the caller");
                 let from = NodeId(envelope.from);
-                if from != NodeId::SERVER {
-                    member.check_peer(from)?;
-                }
-                let (sequence, payload) = transport::open(envelope, &member.head, from)?;
-                if member.machine.link(from).check(sequence).map_err(|e| e.to_string())? == Arrival::Next {
-                    self.input(Plain::Event(Event::Message { from, sequence, payload }), now);
+                let Opened { sequence, skipped, payload } = transport::open(envelope, &member.head, from)?;
+                let arrival = member.machine.check(from, sequence, skipped).map_err(|e| e.to_string())?;
+                if arrival == Arrival::Next {
+                    self.event(Event::Message { from, sequence, skipped, message: payload }, now);
                 }
             }
             Some(grant::Step::Decide(decide)) => {
@@ -121,15 +125,14 @@ impl State {
         lockstep.world.offer(tick, user, &mut self.arms);
         let waiting = member.machine.waits();
         lockstep.world.set_waiting(waiting);
-        let decided = member.machine.decide(tick, self.epoch, user, &self.arms, &member.keys, &mut self.out);
-        let (arm, id, entry) = decided.map_err(|e| e.to_string())?;
         let plain = member.machine.seat().dim == 0;
-        self.log(entry);
+        let decided = self.decide(user, Some(tick)).map_err(|e| e.to_string())?;
+        let arm = decided.picked.arm;
         let pull = lockstep.world.pull(tick, user, &self.arms, arm);
         if plain {
             *lockstep.progress.pulls.entry((waiting, user.0, arm.0)).or_default() += 1;
         }
-        self.input(Plain::Reward(id, pull.reward), Some(tick));
+        self.reward(decided.id, pull.reward, Some(tick)).map_err(|e| e.to_string())?;
         Ok(())
     }
 }

@@ -29,15 +29,16 @@ use std::time::Duration;
 
 use cahoots_core::arms::ArmError;
 use cahoots_core::decision::Taken;
-use cahoots_core::{ArmIndex, DecisionId, NodeId};
+use cahoots_core::drive::{Decided, Saved};
+use cahoots_core::{ArmIndex, DecisionId, NodeId, Picked};
 use serde::Serialize;
 use tokio::sync::{Notify, oneshot};
 
 use self::state::State;
+use crate::books::Books;
 use crate::clock::Clock;
 use crate::error::NodeError;
 use crate::live::Known;
-use crate::machinery::Plain;
 use crate::secret;
 use crate::store::{Batch, Store, StoreError, Sync};
 use crate::terms::Terms;
@@ -79,12 +80,19 @@ pub enum Arms<'a> {
 }
 
 /// A decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision {
     /// Its name, to be given back with the reward.
     pub id: DecisionId,
+    /// The chosen arm, and how sure the policy is of it.
+    pub picked: Picked,
+}
+
+impl Decision {
     /// The chosen arm.
-    pub arm: ArmIndex,
+    pub fn arm(&self) -> ArmIndex {
+        self.picked.arm
+    }
 }
 
 /// A reward that is on disk.
@@ -112,6 +120,14 @@ pub struct Status {
     pub downloads: u64,
     /// Messages that the coordinator has not confirmed.
     pub unconfirmed: u64,
+    /// Statistics that this client's machine has released, ever.
+    pub releases: u64,
+    /// Of those, how many left without any noise.
+    pub unprotected: u64,
+    /// Messages that this client refused since this start.
+    pub refused: u64,
+    /// How often parameters that may change have changed.
+    pub params_version: u64,
     /// Decisions that wait for their reward.
     pub open_decisions: usize,
     /// Decisions given up since this start.
@@ -179,24 +195,28 @@ impl Client {
             if stored.is_none() {
                 first.set("terms", terms.to_toml().into_bytes());
             }
-            let saved = recovered.snapshot.as_deref();
+            let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
+            let queues = store.get("queues")?.unwrap_or_default();
+            let saved = recovered.snapshot.as_deref().map(|state| Saved { state, queues: &queues });
+            let books = Books::restore(store.get("books")?).map_err(damaged)?;
             let progress = store.get("lockstep")?;
             let mut member =
-                state::member(&config.known, terms, &config.federation, me, secret, saved, progress)?;
+                state::member(&config.known, terms, &config.federation, me, secret, saved, books, progress)?;
             for entry in &recovered.log {
-                let tick =
-                    member.machine.replay(entry, &member.keys).map_err(|what| StoreError::Damaged {
-                        path: config.store.clone(),
-                        what: format!("a log entry cannot be replayed ({what})"),
-                    })?;
+                let tick = member
+                    .machine
+                    .replay(entry, &member.keys)
+                    .map_err(|what| damaged(format!("a log entry cannot be replayed ({what})")))?;
                 state.clock.seen(tick);
+                let facts = member.machine.take_step().facts;
+                member.books.enter(me, facts);
             }
             let new = saved.is_none() && recovered.log.is_empty();
             state.join(member, new);
         }
         // The epoch must be on disk before the first decision bears it.
         store.commit(first)?;
-        let pending = std::mem::take(&mut state.batch);
+        let pending = std::mem::take(&mut state.journal.batch);
         if !pending.is_empty() {
             store.commit(pending)?;
         }
@@ -227,14 +247,11 @@ impl Client {
         }
         let (dim, own) = (member.machine.seat().dim, member.machine.seat().local_dim);
         fill(&mut state.arms, arms, dim, own, member.terms.setting.arms)?;
-        let now = state.clock.now();
-        let (arm, id, entry) =
-            member.machine.decide(now, state.epoch, user, &state.arms, &member.keys, &mut state.out)?;
-        state.log(entry);
+        let Decided { id, picked } = state.decide(user, None)?;
         if state.flush {
             self.shared.work.notify_one();
         }
-        Ok(Decision { id, arm })
+        Ok(Decision { id, picked })
     }
 
     /// Learns from a reward; returns when it is on disk. Blocks.
@@ -255,15 +272,11 @@ impl Client {
         value: f64,
     ) -> Result<(Ack, oneshot::Receiver<Result<(), String>>), NodeError> {
         let mut state = self.shared.lock();
-        let member = state.ready()?;
-        if member.lockstep.is_some() {
+        if state.ready()?.lockstep.is_some() {
             return Err(NodeError::Lockstep);
         }
-        let ack = match member.machine.check_reward(id, value)? {
-            Taken::Fresh(()) => {
-                state.input(Plain::Reward(id, value), None);
-                Ack::Learned
-            }
+        let ack = match state.reward(id, value, None)? {
+            Taken::Fresh(()) => Ack::Learned,
             // The first one may still be on its way to the disk: wait for it too.
             Taken::Repeated => Ack::Repeated,
         };
@@ -278,7 +291,7 @@ impl Client {
         if state.ready()?.lockstep.is_some() {
             return Err(NodeError::Lockstep);
         }
-        state.input(Plain::Abandon(id), None);
+        state.abandon(id, None)?;
         if state.flush {
             self.shared.work.notify_one();
         }
@@ -288,8 +301,11 @@ impl Client {
     /// What it is doing.
     pub fn status(&self) -> Status {
         let mut state = self.shared.lock();
-        let (uploads, downloads, unconfirmed) =
-            state.link().map_or((0, 0, 0), |link| (link.sent(), link.received(), link.unconfirmed() as u64));
+        let member = state.member.as_mut();
+        let (uploads, downloads, unconfirmed) = member.map_or((0, 0, 0), |member| {
+            let ends = member.machine.ends(NodeId::SERVER);
+            (ends.sent, ends.received, member.machine.queues().len(NodeId::SERVER) as u64)
+        });
         Status {
             client: self.shared.me.0,
             joined: state.member.is_some(),
@@ -297,6 +313,10 @@ impl Client {
             uploads,
             downloads,
             unconfirmed,
+            releases: state.member.as_ref().map_or(0, |member| member.books.releases),
+            unprotected: state.member.as_ref().map_or(0, |member| member.books.accountant.unprotected()),
+            refused: state.refused,
+            params_version: state.member.as_ref().map_or(0, |member| member.machine.params().0),
             open_decisions: state.member.as_ref().map_or(0, |member| member.machine.open()),
             expired: state.expired,
             epoch: state.epoch,

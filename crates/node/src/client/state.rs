@@ -4,20 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use cahoots_core::host::{Applied, Event, Outcome, Outgoing};
-use cahoots_core::link::{Arrival, Link};
-use cahoots_core::{ArmBuffer, Keys, NodeId, Seating, Tick, UserId};
+use cahoots_core::decision::Taken;
+use cahoots_core::drive::{ClientNode, Decided, Event, Log, Outcome, Saved};
+use cahoots_core::link::Arrival;
+use cahoots_core::{ArmBuffer, DecisionId, Keys, Misbehaviour, NodeId, Seating, Seats, Tick, UserId};
 use tokio::sync::oneshot;
 
 use super::lockstep::Lockstep;
+use crate::books::Books;
 use crate::clock::Clock;
 use crate::error::NodeError;
 use crate::live::Known;
-use crate::machinery::{Deciding, Plain};
 use crate::store::Batch;
 use crate::terms::Terms;
 use crate::transport::proto::Frame;
-use crate::transport::{self, Letterhead, Outbox, WINDOW, confirm, confirm_peer};
+use crate::transport::{self, Letterhead, Opened, Outbox, WINDOW, confirm, confirm_peer};
 
 /// What is on disk: positions that may leave or be confirmed.
 #[derive(Clone, Debug, Default)]
@@ -39,25 +40,30 @@ pub(super) struct Owes {
     pub(super) peers: BTreeSet<NodeId>,
 }
 
+/// What is logged and not yet on disk.
+#[derive(Default)]
+pub(super) struct Journal {
+    pub(super) batch: Batch,
+    /// Entries ever logged, on disk or not.
+    pub(super) entries: u64,
+}
+
+impl Log for Journal {
+    fn append(&mut self, entry: Vec<u8>) {
+        self.batch.append(entry);
+        self.entries += 1;
+    }
+}
+
 /// A member of a federation.
 pub(super) struct Member {
-    pub(super) machine: Box<dyn Deciding>,
+    pub(super) machine: Box<dyn ClientNode>,
+    pub(super) books: Books,
     pub(super) terms: Terms,
-    pub(super) seating: Seating,
+    pub(super) seats: Seats,
     pub(super) keys: Keys,
     pub(super) head: Letterhead,
     pub(super) lockstep: Option<Lockstep>,
-}
-
-impl Member {
-    /// Refuses numbers that no other client has.
-    pub(super) fn check_peer(&self, peer: NodeId) -> Result<(), String> {
-        let clients = self.seating.clients(&self.terms.setting);
-        if peer.index() < clients && peer != self.head.from {
-            return Ok(());
-        }
-        Err(format!("there is no other client {}", peer.0))
-    }
 }
 
 /// Who waits for a commit.
@@ -71,15 +77,15 @@ pub(super) struct State {
     pub(super) epoch: u64,
     pub(super) clock: Clock,
     pub(super) expiry: Tick,
-    pub(super) batch: Batch,
-    /// Entries ever logged, on disk or not.
-    pub(super) entries: u64,
+    pub(super) journal: Journal,
     pub(super) durable: Marks,
+    /// Messages of the coordinator's that were taken since the last commit.
+    taken: usize,
     pub(super) waiters: Vec<Waiter>,
     pub(super) outbox: Option<Outbox>,
     pub(super) connections: u64,
     pub(super) owes: Owes,
-    /// What other clients had confirmed at the last tick: who has not moved since is sent to again.
+    /// What waited first for other clients at the last tick: who has not moved since is sent to again.
     unmoved: BTreeMap<NodeId, u64>,
     /// Frames that leave after the next commit.
     pub(super) after: Vec<Frame>,
@@ -89,7 +95,6 @@ pub(super) struct State {
     /// Why there is no connection.
     pub(super) trouble: Option<String>,
     pub(super) arms: ArmBuffer,
-    pub(super) out: Vec<Outgoing>,
     pub(super) refused: u64,
     pub(super) expired: u64,
 }
@@ -101,9 +106,9 @@ impl State {
             epoch,
             clock,
             expiry,
-            batch: Batch::default(),
-            entries: 0,
+            journal: Journal::default(),
             durable: Marks::default(),
+            taken: 0,
             waiters: Vec::new(),
             outbox: None,
             connections: 0,
@@ -115,7 +120,6 @@ impl State {
             failed: None,
             trouble: None,
             arms: ArmBuffer::default(),
-            out: Vec::new(),
             refused: 0,
             expired: 0,
         }
@@ -134,39 +138,81 @@ impl State {
         let lockstep = member.lockstep.is_some();
         self.member = Some(member);
         if new && !lockstep {
-            self.input(Plain::Event(Event::Start), None);
+            self.event(Event::Start, None);
         }
     }
 
-    /// Log and step. Messages must have been checked to be next on their link.
-    pub(super) fn input(&mut self, input: Plain, now: Option<Tick>) -> Applied {
+    /// What happens to any machine. Messages must have been checked.
+    pub(super) fn event(&mut self, event: Event<Vec<u8>>, now: Option<Tick>) {
         let now = now.unwrap_or_else(|| self.clock.now());
-        let member = self.member.as_mut().expect("inputs come after joining");
-        let (applied, entry) = member
-            .machine
-            .input(now, input, &member.keys, &mut self.out)
-            .expect("checked before it was logged");
-        self.log(entry);
-        if let Applied::Event(Outcome::Refused(misbehaviour)) = &applied {
-            self.refused += 1;
-            tracing::warn!(%misbehaviour, "the machine refused a message");
+        let member = self.member.as_mut().expect("events come after joining");
+        let outcome = member.machine.event(now, event, &member.keys, &mut self.journal);
+        if let Outcome::Refused(misbehaviour) = outcome {
+            self.refuse(&misbehaviour);
         }
-        applied
+        self.stepped();
     }
 
-    /// Adds an entry to the next commit, which must come soon if anything leaves.
-    pub(super) fn log(&mut self, entry: Vec<u8>) {
-        self.batch.append(entry);
-        self.entries += 1;
-        self.flush |= !self.out.is_empty();
-        // Messages wait in the queues of their links until they are on disk.
-        self.out.clear();
+    /// A decision for arms that are in place.
+    pub(super) fn decide(&mut self, user: UserId, now: Option<Tick>) -> Result<Decided, NodeError> {
+        let now = now.unwrap_or_else(|| self.clock.now());
+        let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
+        let journal = &mut self.journal;
+        let decided = member.machine.decide(now, self.epoch, user, &self.arms, &member.keys, journal)?;
+        self.stepped();
+        Ok(decided)
+    }
+
+    /// A reward: new ones are logged and learned from.
+    pub(super) fn reward(
+        &mut self,
+        id: DecisionId,
+        value: f64,
+        now: Option<Tick>,
+    ) -> Result<Taken<()>, NodeError> {
+        let now = now.unwrap_or_else(|| self.clock.now());
+        let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
+        let taken = member.machine.reward(now, id, value, &member.keys, &mut self.journal)?;
+        self.stepped();
+        Ok(taken)
+    }
+
+    /// A decision is given up.
+    pub(super) fn abandon(&mut self, id: DecisionId, now: Option<Tick>) -> Result<(), NodeError> {
+        let now = now.unwrap_or_else(|| self.clock.now());
+        let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
+        member.machine.abandon(now, id, &member.keys, &mut self.journal)?;
+        self.stepped();
+        Ok(())
+    }
+
+    /// Parameters that may change have changed.
+    pub(super) fn change(&mut self, version: u64, params: &str) -> Result<(), NodeError> {
+        let now = self.clock.now();
+        let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
+        let changed = member.machine.change(now, version, params, &mut self.journal);
+        changed.map_err(|e| NodeError::Config(e.to_string()))?;
+        self.flush = true;
+        Ok(())
+    }
+
+    /// After every step: what it reported is entered, and what it sent must be on disk soon.
+    fn stepped(&mut self) {
+        let member = self.member.as_mut().expect("steps come after joining");
+        let step = member.machine.take_step();
+        member.books.enter(member.head.from, step.facts);
+        self.flush |= !step.posted.is_empty();
+    }
+
+    fn refuse(&mut self, misbehaviour: &Misbehaviour) {
+        self.refused += 1;
+        tracing::warn!(%misbehaviour, "a message was refused");
     }
 
     /// Someone wants to know when everything so far is on disk.
     pub(super) fn wait(&mut self) -> oneshot::Receiver<Result<(), String>> {
         let (answer, durable) = oneshot::channel();
-        self.waiters.push(Waiter { entries: self.entries, answer });
+        self.waiters.push(Waiter { entries: self.journal.entries, answer });
         self.flush = true;
         durable
     }
@@ -174,55 +220,64 @@ impl State {
     /// An envelope: new ones are logged and applied, seen ones confirmed again,
     /// gaps refused.
     pub(super) fn envelope(&mut self, envelope: cahoots_core::wire::Envelope) -> Result<(), String> {
-        let unflushed = self.durable.received;
         let member = self.member.as_mut().ok_or("a message before the terms were known")?;
         let from = NodeId(envelope.from);
-        if from != NodeId::SERVER {
-            return self.peer_envelope(from, envelope);
-        }
-        let (sequence, payload) = transport::open(envelope, &member.head, NodeId::SERVER)?;
-        let link = member.machine.link(NodeId::SERVER);
-        if link.received() - unflushed > 2 * WINDOW {
-            return Err("more messages than the window allows".into());
-        }
-        if link.check(sequence).map_err(|e| e.to_string())? == Arrival::Next {
-            self.input(Plain::Event(Event::Message { from: NodeId::SERVER, sequence, payload }), None);
-        }
-        self.owes.coordinator = true;
-        self.flush = true;
-        Ok(())
-    }
-
-    /// An envelope from another client. The coordinator keeps none, so there may be gaps: what is missing
-    /// will be sent again, and what is behind it with it.
-    fn peer_envelope(&mut self, from: NodeId, envelope: cahoots_core::wire::Envelope) -> Result<(), String> {
-        let member = self.member.as_mut().ok_or("a message before the terms were known")?;
-        member.check_peer(from)?;
-        let (sequence, payload) = transport::open(envelope, &member.head, from)?;
-        match member.machine.link(from).check(sequence) {
+        let Opened { sequence, skipped, payload } = transport::open(envelope, &member.head, from)?;
+        match member.machine.check(from, sequence, skipped) {
             Ok(Arrival::Next) => {
-                self.input(Plain::Event(Event::Message { from, sequence, payload }), None);
+                self.taken += usize::from(from == NodeId::SERVER);
+                if self.taken > 2 * WINDOW {
+                    return Err("more messages than the window allows".into());
+                }
+                self.event(Event::Message { from, sequence, skipped, message: payload }, None);
             }
             Ok(Arrival::Seen) => {}
-            Err(gap) => {
+            Err(gap) if from == NodeId::SERVER => return Err(gap.to_string()),
+            // The coordinator keeps no messages between clients, so there may be gaps: what is missing will
+            // be sent again, and what is behind it with it.
+            Err(gap @ Misbehaviour::Gap { .. }) => {
                 tracing::debug!(%from, %gap, "a message was lost on the way");
                 return Ok(());
             }
+            // Nobody's fault here: whoever sent it must not cost this client its connection.
+            Err(misbehaviour) => {
+                self.refuse(&misbehaviour);
+                return Ok(());
+            }
         }
-        self.owes.peers.insert(from);
+        match from {
+            NodeId::SERVER => self.owes.coordinator = true,
+            peer => {
+                self.owes.peers.insert(peer);
+            }
+        }
         self.flush = true;
         Ok(())
     }
 
-    /// Another client has everything up to `sequence` on disk.
-    pub(super) fn confirmed_by(&mut self, peer: NodeId, sequence: u64) -> Result<(), String> {
+    /// The coordinator has everything up to `sequence` on disk.
+    pub(super) fn confirmed(&mut self, sequence: u64) -> Result<(), String> {
         let member = self.member.as_mut().ok_or("a confirmation before the terms were known")?;
-        member.check_peer(peer)?;
-        let link = member.machine.link(peer);
-        if sequence > link.sent() {
+        if sequence > member.machine.ends(NodeId::SERVER).sent {
             return Err("a confirmation of what was never sent".into());
         }
-        link.confirmed(sequence);
+        member.machine.queues().confirmed(NodeId::SERVER, sequence);
+        if let Some(outbox) = &mut self.outbox {
+            outbox.confirmed(sequence);
+        }
+        Ok(())
+    }
+
+    /// Another client says that it has everything up to `sequence` on disk. Whoever is no neighbour, or
+    /// confirms what was never sent, is not believed.
+    pub(super) fn confirmed_by(&mut self, peer: NodeId, sequence: u64) -> Result<(), String> {
+        let member = self.member.as_mut().ok_or("a confirmation before the terms were known")?;
+        let heard = peer != NodeId::SERVER && member.machine.seat().hears(peer);
+        if !heard || sequence > member.machine.ends(peer).sent {
+            self.refuse(&Misbehaviour::Stranger(peer));
+            return Ok(());
+        }
+        member.machine.queues().confirmed(peer, sequence);
         Ok(())
     }
 
@@ -231,16 +286,15 @@ impl State {
         let Some(member) = &mut self.member else { return };
         let mut seen = BTreeMap::new();
         for peer in member.machine.peers() {
-            let link = member.machine.link(peer);
-            if link.unconfirmed() > 0 {
-                let confirmed = link.confirmed_up_to();
-                if self.unmoved.get(&peer) == Some(&confirmed)
-                    && let Some(outbox) = &mut self.outbox
-                {
-                    outbox.rewind(peer);
-                }
-                seen.insert(peer, confirmed);
+            let Some(first) = member.machine.queues().first(peer).map(|waiting| waiting.sequence) else {
+                continue;
+            };
+            if self.unmoved.get(&peer) == Some(&first)
+                && let Some(outbox) = &mut self.outbox
+            {
+                outbox.rewind(peer);
             }
+            seen.insert(peer, first);
         }
         self.unmoved = seen;
         self.pump_peers();
@@ -254,41 +308,32 @@ impl State {
         let wake = member.machine.wake().is_some_and(|due| due <= now);
         let old = member.machine.older_than(now.saturating_sub(self.expiry));
         if wake {
-            self.input(Plain::Event(Event::Wake), Some(now));
+            self.event(Event::Wake, Some(now));
         }
         for id in old {
             self.expired += 1;
-            self.input(Plain::Abandon(id), Some(now));
+            let _ = self.abandon(id, Some(now));
         }
-    }
-
-    /// The link to the coordinator.
-    pub(super) fn link(&mut self) -> Option<&mut Link> {
-        self.member.as_mut().map(|member| member.machine.link(NodeId::SERVER))
     }
 
     /// Positions that the next commit makes durable.
     pub(super) fn marks(&mut self) -> Marks {
-        let entries = self.entries;
-        let Some(member) = &mut self.member else { return Marks { entries, ..Marks::default() } };
-        let machine = &mut member.machine;
-        let mut ends = |node: NodeId| {
-            let link = machine.link(node);
-            (link.sent(), link.received())
-        };
-        let (sent, received) = ends(NodeId::SERVER);
-        let peers = machine.peers();
-        let peers = peers.into_iter().map(|peer| {
-            let link = machine.link(peer);
-            (peer, (link.sent(), link.received()))
+        let entries = self.journal.entries;
+        let Some(member) = &self.member else { return Marks { entries, ..Marks::default() } };
+        let machine = &member.machine;
+        let ends = machine.ends(NodeId::SERVER);
+        let peers = machine.peers().into_iter().map(|peer| {
+            let ends = machine.ends(peer);
+            (peer, (ends.sent, ends.received))
         });
-        Marks { entries, sent, received, peers: peers.collect() }
+        Marks { entries, sent: ends.sent, received: ends.received, peers: peers.collect() }
     }
 
     /// A commit went through: acknowledge, confirm, send.
     pub(super) fn committed(&mut self, marks: Marks, owes: Owes, after: Vec<Frame>) {
         let (entries, received) = (marks.entries, marks.received);
         self.durable = marks;
+        self.taken = 0;
         let (done, waiting) =
             std::mem::take(&mut self.waiters).into_iter().partition(|w| w.entries <= entries);
         self.waiters = waiting;
@@ -313,8 +358,8 @@ impl State {
     /// Sends what is on disk, as far as the window allows.
     pub(super) fn pump(&mut self) -> bool {
         let (Some(member), Some(outbox)) = (&mut self.member, &mut self.outbox) else { return true };
-        let link = member.machine.link(NodeId::SERVER);
-        let fine = outbox.pump(link, self.durable.sent, NodeId::SERVER, &member.head);
+        let queues = member.machine.queues();
+        let fine = outbox.pump(queues, self.durable.sent, NodeId::SERVER, &member.head);
         self.pump_peers();
         fine
     }
@@ -323,7 +368,7 @@ impl State {
     fn pump_peers(&mut self) {
         let (Some(member), Some(outbox)) = (&mut self.member, &mut self.outbox) else { return };
         for (&peer, &(sent, _)) in &self.durable.peers {
-            outbox.pump_peer(member.machine.link(peer), sent, peer, &member.head);
+            outbox.pump_peer(member.machine.queues(), sent, peer, &member.head);
         }
     }
 
@@ -345,7 +390,7 @@ impl State {
     pub(super) fn user(&mut self, user: Option<u32>) -> Result<UserId, NodeError> {
         let member = self.ready()?;
         let me = member.machine.seat().me;
-        let user = match (user, &member.seating) {
+        let user = match (user, member.seats.seating()) {
             (Some(user), _) => UserId(user),
             (None, Seating::PerUser) => UserId(me.0),
             (None, _) => {
@@ -355,7 +400,7 @@ impl State {
             }
         };
         let users = member.terms.setting.users;
-        if user.index() >= users || member.seating.seat_of(&member.terms.setting, user) != me {
+        if user.index() >= users || member.seats.seat_of(user) != me {
             return Err(NodeError::Request(format!("user {} is not one of {me}'s", user.0)));
         }
         Ok(user)
@@ -369,21 +414,27 @@ pub(super) fn member(
     federation: &str,
     me: NodeId,
     secret: [u8; 32],
-    saved: Option<&[u8]>,
+    saved: Option<Saved<'_>>,
+    books: Books,
     progress: Option<Vec<u8>>,
 ) -> Result<Member, NodeError> {
     let live = terms.live(known)?;
-    let seating = live.seating(&terms)?;
-    let clients = seating.clients(&terms.setting);
+    let seats = live.seats(&terms)?;
+    let clients = seats.clients();
     if me.index() >= clients {
         return Err(NodeError::Config(format!(
             "there is no {me}: this federation has clients 0 to {}",
             clients - 1
         )));
     }
+    let mut machine = live.client(&terms, me, saved)?;
+    if terms.lockstep.is_some() {
+        machine.queues().keep_all();
+    }
     Ok(Member {
-        machine: live.client(&terms, me, saved)?,
-        seating,
+        machine,
+        books,
+        seats,
         keys: crate::secret::keys(&terms, secret),
         head: Letterhead { federation: federation.into(), from: me, parameters: terms.hash() },
         lockstep: Lockstep::of(known, &terms, progress)?,

@@ -3,34 +3,35 @@
 
 use std::collections::BTreeSet;
 
-use cahoots_core::host::{Event, Outcome, Outgoing, Timed};
-use cahoots_core::link::{Arrival, Link};
-use cahoots_core::{Keys, Membership, NodeId, Tick};
+use cahoots_core::drive::{Event, Outcome, Saved, ServerNode};
+use cahoots_core::link::{Arrival, Ends};
+use cahoots_core::{Keys, Membership, NodeId, ParamError, Seats, Tick};
 use tokio::sync::{mpsc, oneshot};
 
 use super::lockstep::{Next, Order, Run, Step};
 use super::members::{Members, PREFIX};
 use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
+use crate::books::Books;
 use crate::clock::Clock;
 use crate::error::NodeError;
-use crate::machinery::{self, Coordinating};
 use crate::secret;
 use crate::store::{Batch, Store, StoreError};
-use crate::transport::proto::{Confirm, Decide, Frame, Grant, Hello, Report, Start, Wake, Welcome, grant};
-use crate::transport::{self, Inbound, Kind, Letterhead, Session, confirm, confirm_peer, frame, refusal};
+use crate::transport::proto::{Change, Confirm, Decide, Frame, Grant, Hello, Report, Start, Wake, Welcome, grant};
+use crate::transport::{self, Inbound, Kind, Letterhead, Opened, Session, confirm, confirm_peer, frame, refusal};
 
 /// Commands that one commit makes durable at most.
 const BATCH: usize = 1024;
 
 pub(super) struct Core {
-    machine: Box<dyn Coordinating>,
+    machine: Box<dyn ServerNode>,
+    books: Books,
+    seats: Seats,
     store: Store,
     batch: Batch,
     keys: Keys,
     clock: Clock,
     head: Letterhead,
     terms: String,
-    clients: usize,
     members: Members,
     lockstep: Option<Run>,
     finish: Option<oneshot::Sender<States>>,
@@ -39,7 +40,6 @@ pub(super) struct Core {
     /// Clients for whom something new may leave after the next commit.
     touched: BTreeSet<NodeId>,
     granted: Option<(u64, Session)>,
-    out: Vec<Outgoing>,
     snapshot_every: u64,
     status: CoordinatorStatus,
 }
@@ -71,22 +71,29 @@ impl Core {
         if !first.is_empty() {
             store.commit(first)?;
         }
-        let live = config.terms.live(&config.known)?;
-        let mut machine = live.coordinator(&config.terms, recovered.snapshot.as_deref())?;
-        let mut clock = Clock::new(born, config.tick, secret::tick(&store)?);
         let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
+        let live = config.terms.live(&config.known)?;
+        let queues = store.get("queues")?.unwrap_or_default();
+        let saved = recovered.snapshot.as_deref().map(|state| Saved { state, queues: &queues });
+        let mut machine = live.coordinator(&config.terms, saved)?;
+        if config.terms.lockstep.is_some() {
+            machine.queues().keep_all();
+        }
+        let mut books = Books::restore(store.get("books")?).map_err(damaged)?;
+        let mut clock = Clock::new(born, config.tick, secret::tick(&store)?);
         for entry in &recovered.log {
-            let entry: Timed<Event> = postcard::from_bytes(entry)
-                .map_err(|e| damaged(format!("a log entry cannot be read ({e})")))?;
-            clock.seen(entry.now);
-            machine
-                .apply(&entry, &keys, &mut Vec::new())
+            let tick = machine
+                .replay(entry, &keys)
                 .map_err(|e| damaged(format!("a log entry cannot be replayed ({e})")))?;
+            clock.seen(tick);
+            books.enter(NodeId::SERVER, machine.take_step().facts);
         }
         let lockstep = Run::of(&config.known, &config.terms, store.get("lockstep")?)?;
         let new = recovered.snapshot.is_none() && recovered.log.is_empty();
         let mut core = Core {
             machine,
+            books,
+            seats: live.seats(&config.terms)?,
             members: Members::restore(store.list(PREFIX)?),
             store,
             batch: Batch::default(),
@@ -98,13 +105,11 @@ impl Core {
                 parameters: config.terms.hash(),
             },
             terms,
-            clients: live.seating(&config.terms)?.clients(&config.terms.setting),
             lockstep,
             finish: Some(finish),
             after: Vec::new(),
             touched: BTreeSet::new(),
             granted: None,
-            out: Vec::new(),
             snapshot_every: config.snapshot_every,
             status: CoordinatorStatus::default(),
         };
@@ -156,8 +161,14 @@ impl Core {
                     }
                 }
             }
+            Command::Change(params, answer) => {
+                let _ = answer.send(self.change(&params));
+            }
             Command::Status(answer) => {
                 let status = CoordinatorStatus {
+                    rounds: self.books.rounds,
+                    clusters: self.books.clusters,
+                    params_version: self.machine.params().0,
                     members: self.members.len(),
                     connected: self.members.connected.len(),
                     log: self.store.entries(),
@@ -180,6 +191,10 @@ impl Core {
                     tracing::warn!(%client, reason, "connection reset");
                     self.reject(client, reason);
                 }
+            }
+            Kind::Confirm(Confirm { peer: Some(peer), .. }) if !self.seats.hears(NodeId(peer), client) => {
+                self.status.refused += 1;
+                self.reject(client, format!("a confirmation for {}, to whom it cannot speak", NodeId(peer)));
             }
             Kind::Confirm(Confirm { sequence, peer: Some(peer) }) => {
                 // Passed on to whom it is for; a lockstep run knows by itself what was delivered.
@@ -206,19 +221,16 @@ impl Core {
     fn hello(&mut self, session: Session, hello: Hello) {
         let Some(frames) = self.members.stranger(session) else { return };
         let client = NodeId(hello.client);
-        // Whoever is no client of ours leaves no trace in the machine's links.
-        let nobody = Link::default();
-        let link = if client.index() < self.clients { self.machine.link(client) } else { &nobody };
+        let clients = self.seats.clients();
+        let ends = if client.index() < clients { self.machine.ends(client) } else { Ends::default() };
         if let Some(reason) =
-            self.members.refuse(&hello, &self.head.federation, self.clients, self.head.parameters, link)
+            self.members.refuse(&hello, &self.head.federation, clients, self.head.parameters, ends)
         {
             tracing::warn!(%client, reason, "refused");
             let _ = frames.try_send(refusal(reason, true));
             return;
         }
-        let link = self.machine.link(client);
-        link.confirmed(hello.received);
-        let sent = link.sent();
+        self.machine.queues().confirmed(client, hello.received);
         if self.members.bind(client, &hello.instance) {
             self.batch.set(format!("{PREFIX}{}", client.0), hello.instance);
             if self.lockstep.is_none() {
@@ -226,9 +238,12 @@ impl Core {
             }
         }
         self.members.connect(client, session, frames, hello.received);
-        let received = self.machine.link(client).received();
+        let Ends { sent, received } = self.machine.ends(client);
         let (terms, parameters) = (self.terms.clone(), self.head.parameters);
-        self.after.push((client, frame(Kind::Welcome(Welcome { received, terms, parameters, sent }))));
+        let (version, params) = self.machine.params();
+        let change = (version > 0).then(|| Change { version, params: params.into() });
+        let welcome = Welcome { received, terms, parameters, sent, change };
+        self.after.push((client, frame(Kind::Welcome(welcome))));
         self.touched.insert(client);
         tracing::info!(%client, "connected");
     }
@@ -239,14 +254,14 @@ impl Core {
         if envelope.to != NodeId::SERVER.0 {
             return self.between_clients(client, envelope);
         }
-        let (sequence, payload) = transport::open(envelope, &self.head, client)?;
+        let Opened { sequence, skipped, payload } = transport::open(envelope, &self.head, client)?;
         if let Some(run) = &mut self.lockstep {
-            if sequence > self.machine.link(client).received() {
+            if sequence > self.machine.ends(client).received {
                 run.post(client, NodeId::SERVER, sequence, payload);
                 return Ok(());
             }
-        } else if self.machine.link(client).check(sequence).map_err(|e| e.to_string())? == Arrival::Next {
-            self.event(Event::Message { from: client, sequence, payload });
+        } else if self.machine.check(client, sequence, skipped).map_err(|e| e.to_string())? == Arrival::Next {
+            self.event(Event::Message { from: client, sequence, skipped, message: payload });
         }
         if let Some(connected) = self.members.connected.get_mut(&client) {
             connected.owes = true;
@@ -263,8 +278,9 @@ impl Core {
         envelope: cahoots_core::wire::Envelope,
     ) -> Result<(), String> {
         let to = NodeId(envelope.to);
-        if to.index() >= self.clients || to == client {
-            return Err(format!("a message to {to}, whom it cannot be for"));
+        if !self.seats.hears(to, client) {
+            self.status.refused += 1;
+            return Err(format!("a message to {to}, who does not hear {client}"));
         }
         let Some(run) = &mut self.lockstep else {
             if envelope.from != client.0
@@ -280,7 +296,7 @@ impl Core {
             return Ok(());
         };
         let head = Letterhead { from: to, ..self.head.clone() };
-        let (sequence, payload) = transport::open(envelope, &head, client)?;
+        let Opened { sequence, payload, .. } = transport::open(envelope, &head, client)?;
         let delivered = run.delivered(client, to);
         if sequence > delivered {
             run.post(client, to, sequence, payload);
@@ -291,11 +307,13 @@ impl Core {
     }
 
     fn confirmed(&mut self, client: NodeId, sequence: u64) {
-        let link = self.machine.link(client);
-        if sequence > link.sent() {
+        if sequence > self.machine.ends(client).sent {
             return self.reject(client, "a confirmation of what was never sent".into());
         }
-        link.confirmed(sequence);
+        self.machine.queues().confirmed(client, sequence);
+        if let Some(connected) = self.members.connected.get_mut(&client) {
+            connected.outbox.confirmed(sequence);
+        }
         self.touched.insert(client);
     }
 
@@ -307,34 +325,42 @@ impl Core {
         self.members.drop_client(client);
     }
 
-    /// Log and step.
-    fn event(&mut self, input: Event) {
+    /// Log, then step; what follows from it waits for the next commit.
+    fn event(&mut self, event: Event<Vec<u8>>) {
         let now: Tick = self.lockstep.as_ref().map_or_else(|| self.clock.now(), Run::tick);
-        let entry = Timed { now, input };
-        self.batch.append(machinery::encode(&entry));
-        let from = self.out.len();
-        match self.machine.apply(&entry, &self.keys, &mut self.out) {
-            Ok(Outcome::Refused(misbehaviour)) => {
-                self.status.refused += 1;
-                tracing::warn!(%misbehaviour, "the machine refused a message");
-            }
-            Ok(_) => {}
-            Err(gap) => unreachable!("checked before it was logged: {gap}"),
+        let from = match &event {
+            Event::Message { from, .. } => Some(*from),
+            _ => None,
+        };
+        let outcome = self.machine.event(now, event, &self.keys, &mut self.batch);
+        if let Outcome::Refused(misbehaviour) = outcome {
+            self.status.refused += 1;
+            tracing::warn!(%misbehaviour, "the machine refused a message");
         }
-        if let Event::Message { from, .. } = entry.input {
+        if let Some(from) = from {
             self.status.received += 1;
             self.touched.insert(from);
             if let Some(connected) = self.members.connected.get_mut(&from) {
                 connected.owes = true;
             }
         }
-        let new = &self.out[from..];
-        self.status.sent += new.len() as u64;
-        self.touched.extend(new.iter().map(|message| message.to));
+        let step = self.machine.take_step();
+        self.books.enter(NodeId::SERVER, step.facts);
+        self.status.sent += step.posted.len() as u64;
+        self.touched.extend(step.posted.iter().map(|(to, _)| *to));
         if let Some(run) = &mut self.lockstep {
-            run.sent(new);
+            run.sent(&step.posted);
         }
-        self.out.truncate(from);
+    }
+
+    /// Changes parameters that may change, here and at every client.
+    fn change(&mut self, params: &str) -> Result<u64, ParamError> {
+        let version = self.machine.params().0 + 1;
+        self.machine.change(self.clock.now(), version, params, &mut self.batch)?;
+        let change = Change { version, params: params.into() };
+        let everyone = self.members.connected.keys();
+        self.after.extend(everyone.map(|client| (*client, frame(Kind::Change(change.clone())))));
+        Ok(version)
     }
 
     /// Lockstep: takes all steps that are the coordinator's own, then hands out one.
@@ -377,15 +403,16 @@ impl Core {
             Step::Wake => grant::Step::Wake(Wake {}),
             Step::Report => grant::Step::Report(Report {}),
             Step::Deliver { from, sequence } if from != NodeId::SERVER => {
-                let payload = run.letter(from, order.client, sequence)?;
+                let payload = run.letter(from, order.client, sequence)?.to_vec();
                 let head = Letterhead { from, ..self.head.clone() };
-                grant::Step::Deliver(head.envelope(order.client, sequence, payload))
+                grant::Step::Deliver(head.around(order.client, sequence, 0, payload))
             }
             Step::Deliver { sequence, .. } => {
-                let link = self.machine.link(order.client);
-                let message = link.unconfirmed_after(sequence - 1).next().filter(|m| m.sequence == sequence);
+                let queues = self.machine.queues();
+                let message = queues.after(order.client, sequence - 1).next();
+                let message = message.filter(|message| message.sequence == sequence);
                 // A client that has it already will only be asked to answer again.
-                let envelope = message.map(|m| self.head.envelope(order.client, sequence, &m.payload));
+                let envelope = message.map(|message| self.head.envelope(order.client, message));
                 grant::Step::Deliver(envelope.unwrap_or_default())
             }
         };
@@ -397,6 +424,8 @@ impl Core {
         let mut batch = std::mem::take(&mut self.batch);
         if self.store.wants_snapshot(self.snapshot_every) || stop {
             batch.snapshot(self.machine.save());
+            batch.set("queues", self.machine.queues().save());
+            batch.set("books", self.books.save());
             batch.set("tick", self.clock.now().to_le_bytes().to_vec());
         }
         if !batch.is_empty() {
@@ -418,13 +447,13 @@ impl Core {
         }
         for client in std::mem::take(&mut self.touched) {
             let Some(connected) = self.members.connected.get_mut(&client) else { continue };
-            let link = self.machine.link(client);
+            let Ends { sent, received } = self.machine.ends(client);
             let mut fine = true;
             if std::mem::take(&mut connected.owes) {
-                fine = connected.outbox.send(confirm(link.received()));
+                fine = connected.outbox.send(confirm(received));
             }
             if self.lockstep.is_none() {
-                fine = fine && connected.outbox.pump(link, link.sent(), client, &self.head);
+                fine = fine && connected.outbox.pump(self.machine.queues(), sent, client, &self.head);
             }
             if !fine {
                 broken.insert(client);

@@ -4,14 +4,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use cahoots_core::host::{Event, Outgoing};
-use cahoots_core::{Membership, NodeId, Seating, Setting, Tick, UserId};
+use cahoots_core::drive::Event;
+use cahoots_core::{Membership, NodeId, Seats, Tick, UserId};
 use cahoots_sim::arrivals::Arrivals;
 use serde::{Deserialize, Serialize};
 
 use crate::error::NodeError;
 use crate::live::Known;
-use crate::machinery;
 use crate::terms::Terms;
 use crate::transport::proto::Done;
 
@@ -72,7 +71,7 @@ struct Schedule {
 #[derive(Debug)]
 pub(super) enum Next {
     /// The coordinator's machine takes this.
-    Event(Event),
+    Event(Event<Vec<u8>>),
     /// A client must answer or send first.
     Wait,
     /// All is done, and these are the clients' states.
@@ -84,8 +83,8 @@ pub(super) struct Run {
     schedule: Schedule,
     changed: bool,
     arrivals: Arrivals,
-    seating: Seating,
-    setting: Setting,
+    seats: Seats,
+    horizon: Tick,
     arriving: Vec<UserId>,
     /// Messages that came and are not yet due.
     mailbox: BTreeMap<(NodeId, NodeId, u64), Vec<u8>>,
@@ -98,8 +97,8 @@ impl Run {
         let Some(scenario) = &terms.lockstep else { return Ok(None) };
         let (_, arrivals) =
             scenario.build(&known.worlds, terms.seed).map_err(|e| NodeError::Config(e.to_string()))?;
-        let seating = terms.seating(known)?;
-        let clients = seating.clients(&terms.setting);
+        let seats = terms.seats(known)?;
+        let clients = seats.clients();
         let mut schedule = match saved {
             Some(bytes) => postcard::from_bytes(&bytes)
                 .map_err(|e| NodeError::Config(format!("lockstep progress: {e}")))?,
@@ -121,13 +120,12 @@ impl Run {
             schedule.stage = Stage::Reports(0);
             schedule.waiting = None;
         }
-        let setting = terms.setting.clone();
         Ok(Some(Run {
             schedule,
             changed: true,
             arrivals,
-            seating,
-            setting,
+            seats,
+            horizon: terms.setting.horizon,
             arriving: Vec::new(),
             mailbox: BTreeMap::new(),
             states: BTreeMap::new(),
@@ -146,7 +144,7 @@ impl Run {
 
     /// Progress to be written, if there was any.
     pub(super) fn progress(&mut self) -> Option<Vec<u8>> {
-        std::mem::take(&mut self.changed).then(|| machinery::encode(&self.schedule))
+        std::mem::take(&mut self.changed).then(|| postcard::to_stdvec(&self.schedule).expect("progress can always be written"))
     }
 
     /// What happens next; `wake` is the coordinator's own.
@@ -166,7 +164,7 @@ impl Run {
                 let Some(payload) = self.mailbox.remove(&(from, to, sequence)) else { return Next::Wait };
                 self.schedule.queue.pop_front();
                 self.changed = true;
-                return Next::Event(Event::Message { from, sequence, payload });
+                return Next::Event(Event::Message { from, sequence, skipped: 0, message: payload });
             }
             if let Some(next) = self.stage(wake) {
                 return next;
@@ -195,7 +193,7 @@ impl Run {
                     self.schedule.stage = Stage::Wakes(0);
                     return None;
                 };
-                let node = self.seating.seat_of(&self.setting, user);
+                let node = self.seats.seat_of(user);
                 if !std::mem::replace(&mut self.schedule.joined[node.index()], true) {
                     return Some(Next::Event(Event::Membership(Membership::Joined(node))));
                 }
@@ -229,7 +227,7 @@ impl Run {
     }
 
     fn begin(&mut self, tick: Tick) {
-        if tick > self.setting.horizon {
+        if tick > self.horizon {
             self.schedule.stage = Stage::Reports(0);
         } else {
             self.schedule.tick = tick;
@@ -245,8 +243,8 @@ impl Run {
     }
 
     /// The coordinator's machine has sent these.
-    pub(super) fn sent(&mut self, out: &[Outgoing]) {
-        let letters = out.iter().map(|m| Letter { from: NodeId::SERVER, to: m.to, sequence: m.sequence });
+    pub(super) fn sent(&mut self, posted: &[(NodeId, u64)]) {
+        let letters = posted.iter().map(|&(to, sequence)| Letter { from: NodeId::SERVER, to, sequence });
         self.schedule.queue.extend(letters);
     }
 

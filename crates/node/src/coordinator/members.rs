@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use cahoots_core::link::Link;
+use cahoots_core::link::Ends;
 use cahoots_core::{NodeId, wire};
 use tokio::sync::mpsc;
 
@@ -100,7 +100,7 @@ impl Members {
         federation: &str,
         clients: usize,
         parameters: u64,
-        link: &Link,
+        ends: Ends,
     ) -> Option<String> {
         let client = NodeId(hello.client);
         if hello.version != wire::VERSION {
@@ -138,8 +138,8 @@ impl Members {
                  of its own; if it replaces {client}, start it with that client's store file"
             ));
         }
-        if hello.sent < link.received() || hello.received > link.sent() {
-            let (older, newer) = if hello.sent < link.received() {
+        if hello.sent < ends.received || hello.received > ends.sent {
+            let (older, newer) = if hello.sent < ends.received {
                 ("client", "coordinator")
             } else {
                 ("coordinator", "client")

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tokio::net::TcpListener;
+use cahoots_core::ParamError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::NodeError;
@@ -63,6 +64,12 @@ pub struct CoordinatorStatus {
     pub commits: u64,
     /// Log entries that a restart would replay.
     pub log: u64,
+    /// Synchronous rounds held, ever.
+    pub rounds: u64,
+    /// Clusters as they now stand, where there are any.
+    pub clusters: Option<u64>,
+    /// How often parameters that may change have changed.
+    pub params_version: u64,
 }
 
 /// What the machine's thread is told.
@@ -70,6 +77,8 @@ enum Command {
     Inbound(Inbound),
     Tick,
     Status(oneshot::Sender<CoordinatorStatus>),
+    /// All parameters, in TOML.
+    Change(String, oneshot::Sender<Result<u64, ParamError>>),
     Stop,
 }
 
@@ -143,6 +152,16 @@ impl Coordinator {
         let (answer, status) = oneshot::channel();
         self.commands.send(Command::Status(answer)).await.ok()?;
         status.await.ok()
+    }
+
+    /// Changes parameters that may change while a federation runs (all of them, in TOML), here and at every
+    /// client; gives the number of the change.
+    pub async fn change(&self, params: &str) -> Result<u64, NodeError> {
+        let stopped = |_| NodeError::Stopped("the coordinator has stopped".into());
+        let (answer, changed) = oneshot::channel();
+        let sent = self.commands.send(Command::Change(params.into(), answer)).await;
+        sent.map_err(|_| NodeError::Stopped("the coordinator has stopped".into()))?;
+        changed.await.map_err(stopped)?.map_err(|e| NodeError::Config(e.to_string()))
     }
 
     /// Writes a snapshot and stops; or says why it had stopped before. Blocks.

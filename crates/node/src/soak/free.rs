@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cahoots_algorithms::async_linucb::Server;
-use cahoots_core::host::Host;
-use cahoots_core::{LinearStats, snapshot};
+use cahoots_core::LinearStats;
+use cahoots_core::drive::saved_server;
 use serde_json::json;
 use toml::{Table, Value as Toml};
 
@@ -173,6 +173,6 @@ fn merged(folder: &Path) -> Result<LinearStats, String> {
     let (_, recovered) =
         Store::open(&folder.join("coordinator.store"), &owner, Sync::Memory).map_err(|e| e.to_string())?;
     let state = recovered.snapshot.ok_or("no snapshot after a clean shutdown")?;
-    let host: Host<Server> = snapshot::restore(&state).map_err(|e| e.to_string())?;
-    Ok(host.machine().view().stats().clone())
+    let server: Server = saved_server(&state).map_err(|e| e.to_string())?;
+    Ok(server.view().stats().clone())
 }

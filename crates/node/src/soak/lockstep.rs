@@ -36,7 +36,7 @@ impl LockstepRound<'_> {
         let terms =
             Terms::lockstep(self.known, self.algorithm, self.params, self.scenario.clone(), self.seed)
                 .map_err(|e| e.to_string())?;
-        let clients = terms.seating(self.known).map_err(|e| e.to_string())?.clients(&terms.setting);
+        let clients = terms.seats(self.known).map_err(|e| e.to_string())?.clients();
         let mut serve = Table::new();
         serve.insert("seed".into(), Toml::Integer(self.seed as i64));
         let mut algorithm = self.params.clone();

@@ -34,3 +34,9 @@ impl Batch {
         self.entries.iter().map(Vec::len).sum()
     }
 }
+
+impl cahoots_core::drive::Log for Batch {
+    fn append(&mut self, entry: Vec<u8>) {
+        Batch::append(self, entry);
+    }
+}

@@ -11,8 +11,8 @@ pub mod proto {
     include!(concat!(env!("OUT_DIR"), "/cahoots.node.v1.rs"));
 }
 
+use cahoots_core::drive::Waiting;
 use cahoots_core::{NodeId, wire};
-use prost::Message as _;
 
 pub use dial::{Stream, dial};
 pub use listen::{Inbound, Session, serve};
@@ -55,8 +55,13 @@ pub struct Letterhead {
 }
 
 impl Letterhead {
+    /// An envelope around a message that waits.
+    pub fn envelope(&self, to: NodeId, message: &Waiting) -> wire::Envelope {
+        self.around(to, message.sequence, message.skipped, message.payload.clone())
+    }
+
     /// An envelope around an encoded payload.
-    pub fn envelope(&self, to: NodeId, sequence: u64, payload: &[u8]) -> wire::Envelope {
+    pub fn around(&self, to: NodeId, sequence: u64, skipped: u64, payload: Vec<u8>) -> wire::Envelope {
         wire::Envelope {
             federation: self.federation.clone(),
             from: self.from.0,
@@ -64,13 +69,25 @@ impl Letterhead {
             sequence,
             version: wire::VERSION,
             parameters: self.parameters,
-            payload: Some(wire::Payload::decode(payload).expect("encoded by this node's own machine")),
+            payload,
+            skipped,
         }
     }
 }
 
-/// The encoded payload of an envelope that came from `from` under the same terms.
-pub fn open(envelope: wire::Envelope, head: &Letterhead, from: NodeId) -> Result<(u64, Vec<u8>), String> {
+/// What was in an envelope.
+#[derive(Debug)]
+pub struct Opened {
+    /// Number on the link.
+    pub sequence: u64,
+    /// Numbers before it that will not come.
+    pub skipped: u64,
+    /// The encoded payload.
+    pub payload: Vec<u8>,
+}
+
+/// What is in an envelope that came from `from` under the same terms.
+pub fn open(envelope: wire::Envelope, head: &Letterhead, from: NodeId) -> Result<Opened, String> {
     if envelope.federation != head.federation || envelope.parameters != head.parameters {
         return Err("an envelope of another federation or under other terms".into());
     }
@@ -82,6 +99,6 @@ pub fn open(envelope: wire::Envelope, head: &Letterhead, from: NodeId) -> Result
             head.from
         ));
     }
-    let payload = envelope.payload.ok_or("an envelope without a payload")?;
-    Ok((envelope.sequence, payload.encode_to_vec()))
+    let wire::Envelope { sequence, skipped, payload, .. } = envelope;
+    Ok(Opened { sequence, skipped, payload })
 }

@@ -1,23 +1,23 @@
 //! One side's way out: a bounded channel that can never be full while both keep
 //! to the window.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use cahoots_core::NodeId;
-use cahoots_core::link::Link;
+use cahoots_core::drive::Queues;
 use tokio::sync::mpsc;
 
 use super::proto::Frame;
 use super::{Kind, Letterhead, frame};
 
 /// Messages that may be on their way without a confirmation.
-pub const WINDOW: u64 = 64;
+pub const WINDOW: usize = 64;
 
 /// Messages between clients that may wait for the stream besides.
 const PEER_ROOM: usize = 4096;
 
 /// A window of messages, a window of confirmations, and a few frames that come once.
-const ROOM: usize = 2 * WINDOW as usize + 16;
+const ROOM: usize = 2 * WINDOW + 16;
 
 /// A connection's way out.
 #[derive(Debug)]
@@ -25,6 +25,9 @@ pub struct Outbox {
     frames: mpsc::Sender<Frame>,
     /// Last message that was handed to the stream.
     cursor: u64,
+    /// Those that were handed to it and are not confirmed. What is newer waits in its queue, where it can
+    /// still be replaced: a slow reader is sent the newest view, not all of them.
+    in_flight: VecDeque<u64>,
     /// The same, of those that are for other clients.
     peers: BTreeMap<NodeId, u64>,
 }
@@ -37,7 +40,7 @@ impl Outbox {
 
     /// The way out to a peer that has everything up to `received`.
     pub fn new(frames: mpsc::Sender<Frame>, received: u64) -> Outbox {
-        Outbox { frames, cursor: received, peers: BTreeMap::new() }
+        Outbox { frames, cursor: received, in_flight: VecDeque::new(), peers: BTreeMap::new() }
     }
 
     /// Sends a frame; `false` when the connection is of no use any more.
@@ -53,12 +56,12 @@ impl Outbox {
         }
     }
 
-    /// Sends what the link to another client holds, from the first message that is not confirmed, no
-    /// further than `up_to` and the room there is.
-    pub fn pump_peer(&mut self, link: &Link, up_to: u64, to: NodeId, head: &Letterhead) {
+    /// Sends what waits for another client, from the first message that is not confirmed, no further than
+    /// `up_to` and the room there is.
+    pub fn pump_peer(&mut self, queues: &Queues, up_to: u64, to: NodeId, head: &Letterhead) {
         let cursor = self.peers.entry(to).or_default();
-        for message in link.unconfirmed_after(*cursor).take_while(|message| message.sequence <= up_to) {
-            let frame = frame(Kind::Envelope(head.envelope(to, message.sequence, &message.payload)));
+        for message in queues.after(to, *cursor).take_while(|message| message.sequence <= up_to) {
+            let frame = frame(Kind::Envelope(head.envelope(to, message)));
             if self.frames.capacity() <= ROOM || self.frames.try_send(frame).is_err() {
                 return;
             }
@@ -71,17 +74,27 @@ impl Outbox {
         self.peers.remove(&peer);
     }
 
-    /// Sends what the link holds, no further than `up_to` and the window. What
+    /// Sends what waits for a peer, no further than `up_to` and the window. What
     /// is left follows when confirmations come.
     #[must_use]
-    pub fn pump(&mut self, link: &Link, up_to: u64, to: NodeId, head: &Letterhead) -> bool {
-        let limit = up_to.min(link.confirmed_up_to() + WINDOW);
-        for message in link.unconfirmed_after(self.cursor).take_while(|message| message.sequence <= limit) {
-            if !self.send(frame(Kind::Envelope(head.envelope(to, message.sequence, &message.payload)))) {
+    pub fn pump(&mut self, queues: &Queues, up_to: u64, to: NodeId, head: &Letterhead) -> bool {
+        for message in queues.after(to, self.cursor).take_while(|message| message.sequence <= up_to) {
+            if self.in_flight.len() == WINDOW {
+                break;
+            }
+            if !self.send(frame(Kind::Envelope(head.envelope(to, message)))) {
                 return false;
             }
             self.cursor = message.sequence;
+            self.in_flight.push_back(message.sequence);
         }
         true
+    }
+
+    /// The peer has everything up to `sequence` on disk.
+    pub fn confirmed(&mut self, sequence: u64) {
+        while self.in_flight.front().is_some_and(|sent| *sent <= sequence) {
+            self.in_flight.pop_front();
+        }
     }
 }
