@@ -161,12 +161,12 @@ fn they_are_in_the_schema() {
 fn misspelt_they_are_refused_with_the_nearest_name() {
     let strangers = with_strangers();
     for (good, bad, problem, remedy) in [
-        ("\"doors\"", "\"doros\"", "there is no environment \"doros\"", "did you mean `doors`?"),
+        ("\"doors\"", "\"doros\"", "there is no environment \"doros\"", "did you mean \"doors\"?"),
         (
             "explore-then-commit",
             "explore-than-commit",
             "there is no algorithm \"explore-than-commit\"",
-            "did you mean `explore-then-commit`?",
+            "did you mean \"explore-then-commit\"?",
         ),
         ("prize", "price", "unknown key `price`", "did you mean `prize`?"),
         ("doors = [3, 4]", "doors = 1", "1 is out of range", "a whole number of at least 2"),

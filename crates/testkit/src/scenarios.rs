@@ -28,6 +28,9 @@ pub fn all() -> Vec<Scenario> {
             { "kind": "split", "clients": 4, "dim_global": 3, "shared_features": true, "arms": 4 } })),
         read(json!({ "horizon": 100, "environment":
             { "kind": "users", "users": 6, "servers": 2, "clusters": 2, "dim": 3, "arms": 4 } })),
+        read(json!({ "horizon": 140, "environment":
+            { "kind": "arms", "clients": 5, "means": [[0.8, 0.5, 0.2]], "spread": 0.1, "objective": "population",
+              "arrivals": { "admission": { "every": 30, "clients": 2 } } } })),
     ]
 }
 
