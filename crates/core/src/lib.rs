@@ -7,6 +7,7 @@
 
 pub mod arms;
 pub mod buffered;
+mod components;
 pub mod context;
 pub mod decision;
 pub mod error;

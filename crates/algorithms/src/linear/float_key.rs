@@ -1,15 +1,29 @@
-//! Floats as keys.
+//! Floats as keys of ordered collections.
+
+use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-/// A float that orders like its value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Order(u64);
+/// A float in IEEE total order.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct FloatKey(pub f64);
 
-impl Order {
-    pub(crate) fn of(value: f64) -> Self {
-        // IEEE total order: flip all bits of negatives, the sign bit of the rest.
-        let bits = value.to_bits();
-        Order(if bits >> 63 == 1 { !bits } else { bits | 1 << 63 })
+impl Ord for FloatKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
     }
 }
+
+impl PartialOrd for FloatKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for FloatKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for FloatKey {}
