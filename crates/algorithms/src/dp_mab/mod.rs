@@ -24,7 +24,7 @@ pub use hdp::sinks::{Component, components};
 pub use message::{Labels, MabMsg, Row, Table};
 pub use noise::{Audience, Calibration, Means, Noise};
 pub use params::{
-    CdpParams, CdpValid, Counting, DdpParams, DdpValid, Fidelity, Gap, HdpParams, HdpValid, MabParams,
+    CdpParams, CdpValid, Counting, DdpParams, DdpValid, Formulas, Gap, HdpParams, HdpValid, MabParams,
     Oracle, SingleParams, SingleValid,
 };
 pub use server::Server;

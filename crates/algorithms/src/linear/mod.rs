@@ -11,7 +11,7 @@ mod users;
 pub use alone::AloneClient;
 pub(crate) use float_key::FloatKey;
 pub use message::{LinearMsg, Signal};
-pub use params::{Fidelity, LinearParams, LinearValid};
+pub use params::{LinearParams, LinearValid};
 pub use ratio::{Ratio, Ratios};
 pub use users::{ChosenFor, distance, novelty, users_by_host};
 
