@@ -40,7 +40,7 @@ pub use error::{Misbehaviour, ParamError};
 pub use gather::Gather;
 pub use ids::{ArmIndex, NodeId, Tick, UserId};
 pub use linalg::Symmetric;
-pub use machine::{Algorithm, Learner, Machine, Membership, Silent, Traffic};
+pub use machine::{Algorithm, Learner, Machine, Membership, ReadFile, Silent, Traffic};
 pub use message::{Kind, Message, Silence};
 pub use private::{Claim, Composition, Mechanism, Noise, Private, ReleaseFact, Unprotected};
 pub use rng::{Keys, Positions, Stream};

@@ -177,7 +177,11 @@ fn typed<A: Algorithm>(params: Params) -> Result<A::Params, RunError> {
     let params = params.try_into().map_err(|e: toml::de::Error| {
         RunError::Algorithm(ParamError::new(A::NAME, e.message().to_string()))
     })?;
-    A::read_files(params).map_err(RunError::Algorithm)
+    A::read_files(params, &read_file).map_err(RunError::Algorithm)
+}
+
+fn read_file(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
 }
 
 fn checked<A: Algorithm>(params: Params, setting: &Setting) -> Result<A::Valid, RunError> {
