@@ -9,16 +9,7 @@ use super::{Client, Server, SyncLinucb, Valid};
 use crate::linear::{Chosen, LinearMsg, Signal};
 
 fn setting() -> Setting {
-    Setting {
-        users: 3,
-        dim: 2,
-        local_dims: vec![],
-        arms: 2,
-        horizon: 10,
-        reward_noise: 0.1,
-        hosts: vec![],
-        smallest_gap: None,
-    }
+    Setting::linear(3, 2, 2).with_horizon(10)
 }
 
 fn valid(params: serde_json::Value) -> Valid {
