@@ -11,6 +11,7 @@ pub mod club;
 pub mod dp_mab;
 pub mod dyclu;
 pub mod fclub;
+mod fidelity;
 pub mod hetofed;
 pub mod linear;
 pub mod linucb_alone;
@@ -18,6 +19,8 @@ pub mod pf_ucb;
 pub mod registry;
 pub mod sync_linucb;
 pub mod ucb_alone;
+
+pub use fidelity::Fidelity;
 
 #[cfg(test)]
 pub(crate) mod testing {

@@ -103,16 +103,7 @@ pub fn uploads(clients: &[usize], dim: usize) -> Vec<UploadRow> {
 }
 
 fn upload_microseconds(clients: usize, dim: usize) -> f64 {
-    let setting = Setting {
-        users: clients,
-        dim,
-        local_dims: vec![],
-        arms: 1,
-        horizon: 1,
-        reward_noise: 0.1,
-        hosts: vec![],
-        smallest_gap: None,
-    };
+    let setting = Setting::linear(clients, dim, 1).with_horizon(1);
     let params = serde_json::from_value(json!({ "download_ratio": 1e300 })).expect("parameters");
     let valid = AsyncLinucb::check(params, &setting).expect("parameters that fit");
     let mut server = AsyncLinucb::server(&valid, &Seating::PerUser.seat(&setting, NodeId::SERVER));

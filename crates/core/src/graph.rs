@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::components::components;
+
 /// Branches looked at per clique asked for, before the search is called off.
 const BRANCHES_PER_CLIQUE: usize = 64;
 
@@ -69,6 +71,11 @@ impl Graph {
     /// Number of edges.
     pub fn edges(&self) -> usize {
         count(&self.rows) / 2
+    }
+
+    /// What hangs together: components in the order of their first nodes, each in order.
+    pub fn components(&self) -> Vec<Vec<u32>> {
+        components(self.nodes, |node| bits(self.row(node as usize)))
     }
 
     fn row(&self, i: usize) -> &[u64] {
@@ -298,6 +305,16 @@ mod tests {
         let found = graph.cliques(0..60, 1000);
         assert!(!found.complete && found.cliques.len() == 3);
         assert!(found.cliques.iter().all(|c| c.len() == 20 && is_clique(&graph, c)));
+    }
+
+    #[test]
+    fn components_are_what_hangs_together() {
+        let graph = graph(130, [(0, 3), (3, 129), (5, 70)]);
+        let found = graph.components();
+        assert_eq!(&found[..2], [vec![0, 3, 129], vec![1]]);
+        assert!(found.contains(&vec![5, 70]));
+        assert_eq!(found.len(), 127);
+        assert_eq!(Graph::new(0).components(), Vec::<Vec<u32>>::new());
     }
 
     #[test]

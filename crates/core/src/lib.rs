@@ -6,6 +6,7 @@
 //! [`Cx`]. Drivers (the simulator, the deployment) do the rest.
 
 pub mod buffered;
+mod components;
 pub mod contract;
 pub mod drive;
 pub mod error;
@@ -28,7 +29,7 @@ pub use contract::arms::{self, ArmBuffer, ArmName, ArmSet, Context};
 pub use contract::choice::{Choice, Picked};
 pub use contract::context::{Cx, Effects};
 pub use contract::fact::Fact;
-pub use contract::machine::{Algorithm, Learner, Machine, Membership, Silent, Traffic};
+pub use contract::machine::{Algorithm, Learner, Machine, Membership, ReadFile, Silent, Traffic};
 pub use contract::message::{self, Kind, Message, Silence};
 pub use contract::private::{
     Arrived, Claim, Composition, Mechanism, Noise, Private, ReleaseFact, Unprotected,

@@ -108,7 +108,11 @@ pub(crate) fn table(params: &impl Serialize) -> Result<Params, RunError> {
 pub(crate) fn typed<A: Algorithm>(params: Params) -> Result<A::Params, RunError> {
     let unreadable = |e: toml::de::Error| ParamError::unreadable(e.message().trim());
     let params = params.try_into().map_err(|e| RunError::Algorithm(unreadable(e)))?;
-    A::read_files(params).map_err(RunError::Algorithm)
+    A::read_files(params, &read_file).map_err(RunError::Algorithm)
+}
+
+fn read_file(path: &str) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
 }
 
 /// Parameters that fit a setting.

@@ -307,7 +307,6 @@ fn hostile_payloads(setting: &Setting) -> Vec<wire::Payload> {
             number: 1 << 40,
             phase: 1 << 40,
             arms: (0..arms as u32).collect(),
-            counts: vec![1; arms],
             values,
         })));
         shapes.push(Some(Shape::ActiveArms(wire::ActiveArms {
@@ -317,7 +316,7 @@ fn hostile_payloads(setting: &Setting) -> Vec<wire::Payload> {
         })));
     }
     for sizes in [vec![], vec![u32::MAX, 0]] {
-        let clusters = wire::Clusters { phase: 1 << 40, members: vec![7], sizes, ..Default::default() };
+        let clusters = wire::Clusters { phase: 1 << 40, sizes, ..Default::default() };
         shapes.push(Some(Shape::Clusters(clusters)));
     }
     for signal in [0, 1, 99] {

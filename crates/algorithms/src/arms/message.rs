@@ -60,10 +60,9 @@ impl Message for ArmMsg {
     }
 
     fn scalars(&self) -> u64 {
-        let numbers = |values: &ArmValues| values.values.len() + values.counts.len();
         let scalars = match self {
-            ArmMsg::Upload { values, .. } => numbers(values.get()),
-            ArmMsg::Download(values) => numbers(values),
+            ArmMsg::Upload { values, .. } => values.get().values.len(),
+            ArmMsg::Download(values) => values.values.len(),
             ArmMsg::UploadActive { active, .. } => active.get().arms.len(),
             ArmMsg::DownloadActive(active) => active.arms.len(),
             ArmMsg::Signal { .. } => 0,
@@ -133,11 +132,9 @@ mod tests {
     fn examples() -> Vec<ArmMsg> {
         let arms = |arms: &[u32]| arms.iter().map(|arm| ArmIndex(*arm)).collect::<Vec<_>>();
         let means = ArmValues::new(3, arms(&[0, 7, 300]), vec![0.5, -1.0, 2.0]);
-        let counted = ArmValues { counts: vec![1, 2, 300], ..means.clone() };
         let active = ActiveArms { phase: 4, arms: arms(&[0, 129]) };
         vec![
             ArmMsg::Upload { number: 300, values: released(means.clone()) },
-            ArmMsg::Upload { number: 1, values: released(counted) },
             ArmMsg::UploadActive { number: 2, active: released(active.clone()) },
             ArmMsg::UploadActive { number: 2, active: released(ActiveArms::default()) },
             ArmMsg::Download(Arc::new(means)),
@@ -171,15 +168,14 @@ mod tests {
 
     #[test]
     fn what_no_honest_peer_sends_is_refused() {
-        let values = |arms: Vec<u32>, counts: Vec<u64>, values: Vec<f64>| {
-            wire::payload::Shape::ArmValues(wire::ArmValues { number: 1, phase: 1, arms, counts, values })
+        let values = |arms: Vec<u32>, values: Vec<f64>| {
+            wire::payload::Shape::ArmValues(wire::ArmValues { number: 1, phase: 1, arms, values })
         };
         let refused = |shape| decode::<ArmMsg>(&wire::Payload { shape: Some(shape) }.encode_to_vec()).is_err();
-        assert!(refused(values(vec![0, 1], vec![], vec![0.5])));
-        assert!(refused(values(vec![0, 1], vec![3], vec![0.5, 0.5])));
-        assert!(refused(values(vec![1, 0], vec![], vec![0.5, 0.5])));
-        assert!(refused(values(vec![1, 1], vec![], vec![0.5, 0.5])));
-        assert!(refused(values(vec![0], vec![], vec![f64::NAN])));
+        assert!(refused(values(vec![0, 1], vec![0.5])));
+        assert!(refused(values(vec![1, 0], vec![0.5, 0.5])));
+        assert!(refused(values(vec![1, 1], vec![0.5, 0.5])));
+        assert!(refused(values(vec![0], vec![f64::NAN])));
         assert!(decode::<ArmMsg>(&wire::Payload { shape: None }.encode_to_vec()).is_err());
         assert!(decode::<ArmMsg>(&control(1, 1, 1).encode_to_vec()).is_err());
     }

@@ -10,27 +10,22 @@ pub struct ArmValues {
     pub phase: u64,
     /// The arms, in rising order.
     pub arms: Vec<ArmIndex>,
-    /// The pulls behind each value; empty where an algorithm keeps them to itself.
-    pub counts: Vec<u64>,
     /// Sums, means, gaps: what they are is the algorithm's to say.
     pub values: Vec<f64>,
 }
 
 impl ArmValues {
-    /// Values without the pulls behind them.
+    /// As many values as arms.
     pub fn new(phase: u64, arms: Vec<ArmIndex>, values: Vec<f64>) -> Self {
-        ArmValues { phase, arms, counts: Vec::new(), values }
+        ArmValues { phase, arms, values }
     }
 
-    /// Refuses values of another phase, over other arms, or with pulls that were not asked for.
+    /// Refuses values of another phase, or over other arms.
     pub fn check(&self, phase: u64, arms: &[ArmIndex]) -> Result<(), Misbehaviour> {
         in_phase(self.phase, phase)?;
         if self.arms != arms {
             let problem = format!("values of {} arms, expected {} others", self.arms.len(), arms.len());
             return Err(Misbehaviour::Unexpected(problem));
-        }
-        if !self.counts.is_empty() {
-            return Err(Misbehaviour::Unexpected("numbers of pulls".into()));
         }
         Ok(())
     }
@@ -45,7 +40,6 @@ impl ArmValues {
             number,
             phase: self.phase,
             arms: self.arms.iter().map(|arm| arm.0).collect(),
-            counts: self.counts.clone(),
             values: self.values.clone(),
         }
     }
@@ -55,20 +49,16 @@ impl ArmValues {
         if wire.values.len() != arms.len() {
             return Err(Misbehaviour::Dimension { expected: arms.len(), got: wire.values.len() });
         }
-        if !wire.counts.is_empty() && wire.counts.len() != arms.len() {
-            return Err(Misbehaviour::Dimension { expected: arms.len(), got: wire.counts.len() });
-        }
         if !wire.values.iter().all(|value| value.is_finite()) {
             return Err(Misbehaviour::NotFinite("the values of arms".into()));
         }
-        Ok(ArmValues { phase: wire.phase, arms, counts: wire.counts, values: wire.values })
+        Ok(ArmValues { phase: wire.phase, arms, values: wire.values })
     }
 
     pub(super) fn wire_len(&self, number: u64) -> usize {
         wire::varint_field(number)
             + wire::varint_field(self.phase)
             + wire::packed_varints(self.arms.iter().map(|arm| arm.0.into()))
-            + wire::packed_varints(self.counts.iter().copied())
             + wire::packed_field(self.values.len(), 8)
     }
 }

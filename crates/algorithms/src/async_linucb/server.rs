@@ -8,7 +8,7 @@ use cahoots_core::{Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, P
 use serde::{Deserialize, Serialize};
 
 use super::params::{NewClient, Valid};
-use crate::linear::{LinearMsg, Order, Ratios, Signal};
+use crate::linear::{FloatKey, LinearMsg, Ratios, Signal};
 
 /// Merges uploads, sends views to those that lag behind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub struct Server {
     view: Arc<View>,
     clients: Vec<Option<Standing>>,
     /// Clients by the log-det of the merged data beyond which they are served.
-    due: BTreeSet<(Order, NodeId)>,
+    due: BTreeSet<(FloatKey, NodeId)>,
 }
 
 /// What a client last had: V_g minus its download buffer.
@@ -31,7 +31,7 @@ struct Standing {
     own: Option<Symmetric>,
     /// Its last merged upload.
     merged: u64,
-    due: Order,
+    due: FloatKey,
 }
 
 impl Server {
@@ -84,13 +84,13 @@ impl Server {
             (standing.view.clone(), Some(own), had)
         };
         self.view = view;
-        self.place(from, Standing { view: base, own, merged: number, due: Order::of(0.0) }, had);
+        self.place(from, Standing { view: base, own, merged: number, due: FloatKey(0.0) }, had);
         Ok(())
     }
 
     /// Records what a client has, and when it is to be served next.
     fn place(&mut self, client: NodeId, mut standing: Standing, had: f64) {
-        standing.due = Order::of(had + self.download.ln(client));
+        standing.due = FloatKey(had + self.download.ln(client));
         if self.clients.len() <= client.index() {
             self.clients.resize(client.index() + 1, None);
         }
@@ -105,7 +105,7 @@ impl Server {
     /// Eq. (4): a view to every client that lags too far behind.
     fn serve(&mut self, sender: NodeId, cx: &mut Cx<'_, LinearMsg>) {
         let log_det = self.view.factor(self.ridge).log_det();
-        let now = Order::of(log_det);
+        let now = FloatKey(log_det);
         let mut sender_served = false;
         while let Some(&(due, client)) = self.due.first()
             && due < now
@@ -123,7 +123,7 @@ impl Server {
     fn send_view(&mut self, client: NodeId, merged: u64, log_det: f64, cx: &mut Cx<'_, LinearMsg>) {
         let view = self.view.clone();
         cx.send(client, LinearMsg::Download { view: view.clone(), merged });
-        self.place(client, Standing { view, own: None, merged, due: Order::of(0.0) }, log_det);
+        self.place(client, Standing { view, own: None, merged, due: FloatKey(0.0) }, log_det);
     }
 }
 
@@ -153,7 +153,7 @@ impl Machine for Server {
                 // Algorithm 2, line 7: all of V_g is in a newcomer's buffer.
                 let had = self.nothing.factor(self.ridge).log_det();
                 let standing =
-                    Standing { view: self.nothing.clone(), own: None, merged: 0, due: Order::of(0.0) };
+                    Standing { view: self.nothing.clone(), own: None, merged: 0, due: FloatKey(0.0) };
                 self.place(client, standing, had);
                 if self.new_client == NewClient::AtOnce && self.view.version() > 0 {
                     let log_det = self.view.factor(self.ridge).log_det();

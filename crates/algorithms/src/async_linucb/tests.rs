@@ -12,16 +12,7 @@ const DIM: usize = 3;
 const RIDGE: f64 = 0.1;
 
 fn setting() -> Setting {
-    Setting {
-        users: 3,
-        dim: DIM,
-        local_dims: vec![],
-        arms: 2,
-        horizon: 10,
-        reward_noise: 0.1,
-        hosts: vec![],
-        smallest_gap: None,
-    }
+    Setting::linear(3, DIM, 2).with_horizon(10)
 }
 
 fn valid(params: serde_json::Value) -> Valid {

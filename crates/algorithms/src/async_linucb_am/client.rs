@@ -19,8 +19,8 @@ pub struct Client {
     /// State 0 of Algorithm 5, until it is over.
     warm_up: Option<WarmUp>,
     alternation: Alternation,
-    /// Radii of Lemma 3.3, global and local.
-    radii: (Confidence, Confidence),
+    /// Of Lemma 3.3, global and local.
+    confidence: (Confidence, Confidence),
     /// The count form counts the observations behind the global part for both.
     count_all: bool,
     server: NodeId,
@@ -35,15 +35,13 @@ pub struct Client {
 
 impl Client {
     pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
-        // The authors' count form is ln(1 + n / (1 + d ridge)) here, and not in async-linucb.
-        let offset = if valid.authors { 1.0 } else { 0.0 };
-        let radius = |dim| valid.confidence(valid.partial_noise, dim).with_count_offset(offset);
+        let confidence = |dim| valid.confidence(valid.partial_noise, dim);
         Client {
             known: Buffered::new(valid.ridge(), valid.nothing(seat.dim)),
             own: Buffered::new(valid.ridge(), valid.nothing(seat.local_dim)),
             warm_up: valid.warm_up.then(|| WarmUp::new(valid, seat)),
             alternation: valid.alternation,
-            radii: (radius(seat.dim), radius(seat.local_dim)),
+            confidence: (confidence(seat.dim), confidence(seat.local_dim)),
             count_all: valid.authors,
             server: seat.server,
             upload_gain: valid.shared.upload.ln(seat.me),
@@ -79,11 +77,8 @@ impl Client {
     /// Eq. (8): the sum of two upper confidence bounds.
     fn optimistic(&self, arms: ArmSet<'_>) -> Picked {
         let (mut global, mut local) = (Scores::default(), Scores::default());
-        let count = self.known.model_count();
-        let global_radius = self.radii.0.radius(self.known.model().log_det(), count);
+        let (global_radius, local_radius) = self.radii();
         self.known.model().score(arms.features(), &mut global);
-        let count = if self.count_all { count } else { self.own.model_count() };
-        let local_radius = self.radii.1.radius(self.own.model().log_det(), count);
         let features = arms.local().expect("clients without local features are refused");
         self.own.model().score(features, &mut local);
         let values = bounds(&global, global_radius).zip(bounds(&local, local_radius)).map(|(g, l)| g + l);
@@ -91,6 +86,16 @@ impl Client {
         let width = |scores: &Scores, radius: f64| radius * scores.width2[arm.index()].sqrt();
         let mean = global.mean[arm.index()] + local.mean[arm.index()];
         Picked::optimistic(arm, mean, width(&global, global_radius) + width(&local, local_radius))
+    }
+
+    /// Lemma 3.3: the radii of both parts as they stand, global and local.
+    pub(super) fn radii(&self) -> (f64, f64) {
+        let count = self.known.model_count();
+        let own_count = if self.count_all { count } else { self.own.model_count() };
+        (
+            self.confidence.0.radius(self.known.model().log_det(), count),
+            self.confidence.1.radius(self.own.model().log_det(), own_count),
+        )
     }
 
     /// Algorithm 5, lines 17 and 18, with Eq. (7).

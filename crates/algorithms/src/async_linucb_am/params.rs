@@ -9,8 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::alternate::Alternation;
+use crate::Fidelity;
 use crate::async_linucb::{self, NewClient};
-use crate::linear::{Fidelity, LinearParams, Ratio};
+use crate::linear::{LinearParams, Ratio};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cohort::{Knowledge, Member, sum};
 use super::params::Valid;
-use crate::linear::{ChosenFor, components, distance, novelty};
+use crate::linear::{ChosenFor, distance, novelty};
 
 /// Deletes the edges of a user that has turned out to differ.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ impl Club {
     }
 
     fn regroup(&mut self) {
-        let found = components(&self.graph);
+        let found = self.graph.components();
         if found.len() == self.components.len() {
             return;
         }

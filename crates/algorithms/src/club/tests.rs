@@ -7,16 +7,7 @@ use super::{LocalClub, LocalSclub};
 use crate::linear::ChosenFor;
 
 fn setting(users: usize) -> Setting {
-    Setting {
-        users,
-        dim: 2,
-        local_dims: vec![],
-        arms: 2,
-        horizon: 1000,
-        reward_noise: 0.1,
-        hosts: vec![NodeId(0); users],
-        smallest_gap: None,
-    }
+    Setting::linear(users, 2, 2).with_hosts(vec![NodeId(0); users])
 }
 
 /// A local server whose users 0, 1 | 2, 3 have opposite preferences.

@@ -1,6 +1,6 @@
 //! Who can talk to whom, as a user writes it.
 
-use cahoots_core::{Keys, NodeId, ParamError, Topology};
+use cahoots_core::{Keys, NodeId, ParamError, ReadFile, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,9 +57,9 @@ pub enum Part {
 
 impl Graph {
     /// Reads the file, if it is one.
-    pub(super) fn read_file(self) -> Result<Graph, ParamError> {
+    pub(super) fn read_file(self, read: ReadFile<'_>) -> Result<Graph, ParamError> {
         let Graph::File(file) = self else { return Ok(self) };
-        let text = std::fs::read_to_string(&file)
+        let text = read(&file)
             .map_err(|error| ParamError::new("topology", format!("cannot read {file}: {error}")))?;
         parse(&file, &text).map(Graph::Edges)
     }
@@ -112,7 +112,9 @@ impl Graph {
             }
             Graph::Edges(edges) => Topology::from_edges(clients, edges.iter().map(|[a, b]| (*a, *b)))
                 .map_err(|error| wrong(error.to_string())),
-            Graph::File(_) => self.clone().read_file()?.build(clients, seed),
+            Graph::File(file) => {
+                Err(wrong(format!("{file} is not read here: whoever hands parameters on gives its edges")))
+            }
         }
     }
 
@@ -181,6 +183,18 @@ mod tests {
         assert_eq!(parse("g.txt", text).unwrap(), [[0, 1], [1, 2], [2, 3]]);
         let error = parse("g.txt", "0 1\n1 x\n").unwrap_err();
         assert_eq!(error.to_string(), "topology: line 2 of g.txt is not two client numbers: \"1 x\"");
+    }
+
+    #[test]
+    fn a_file_is_read_by_who_brings_a_reader_and_by_nobody_else() {
+        let file = Graph::File("g.txt".into());
+        let read = |path: &str| if path == "g.txt" { Ok("0 1\n".into()) } else { Err("not there".into()) };
+        assert_eq!(file.clone().read_file(&read).unwrap(), Graph::Edges(vec![[0, 1]]));
+        let error = Graph::File("h.txt".into()).read_file(&read).unwrap_err();
+        assert_eq!(error.to_string(), "topology: cannot read h.txt: not there");
+        // This one exists, and is still not opened.
+        let error = Graph::File("Cargo.toml".into()).build(2, 0).unwrap_err();
+        assert!(error.to_string().contains("Cargo.toml is not read here"), "{error}");
     }
 
     #[test]

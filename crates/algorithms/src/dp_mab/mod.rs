@@ -24,13 +24,15 @@ pub use hdp::sinks::{Component, components};
 pub use message::{Labels, MabMsg, Row, Table};
 pub use noise::{Audience, Calibration, Means, Noise};
 pub use params::{
-    CdpParams, CdpValid, Counting, DdpParams, DdpValid, Fidelity, Gap, HdpParams, HdpValid, MabParams,
+    CdpParams, CdpValid, Counting, DdpParams, DdpValid, Formulas, Gap, HdpParams, HdpValid, MabParams,
     Oracle, SingleParams, SingleValid,
 };
 pub use server::Server;
 pub use single::Client as SingleClient;
 
-use cahoots_core::{Algorithm, Claim, NodeId, ParamError, Seat, Setting, Silence, Silent, Topology, Traffic};
+use cahoots_core::{
+    Algorithm, Claim, NodeId, ParamError, ReadFile, Seat, Setting, Silence, Silent, Topology, Traffic,
+};
 
 use server::Cost;
 
@@ -113,8 +115,8 @@ impl Algorithm for DdpMab {
     type Client = DdpClient;
     type Server = Synchroniser;
 
-    fn read_files(mut params: DdpParams) -> Result<DdpParams, ParamError> {
-        params.topology = params.topology.read_file()?;
+    fn read_files(mut params: DdpParams, read: ReadFile<'_>) -> Result<DdpParams, ParamError> {
+        params.topology = params.topology.read_file(read)?;
         Ok(params)
     }
 
@@ -176,11 +178,11 @@ impl Algorithm for HdpMab {
     type Client = HdpClient;
     type Server = Server;
 
-    fn read_files(mut params: HdpParams) -> Result<HdpParams, ParamError> {
-        params.topology = params.topology.read_file()?;
+    fn read_files(mut params: HdpParams, read: ReadFile<'_>) -> Result<HdpParams, ParamError> {
+        params.topology = params.topology.read_file(read)?;
         for part in params.components.iter_mut().flatten() {
             if let Part::Own { topology, .. } = part {
-                *topology = topology.clone().read_file()?;
+                *topology = topology.clone().read_file(read)?;
             }
         }
         Ok(params)

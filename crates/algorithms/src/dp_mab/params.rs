@@ -29,7 +29,7 @@ pub struct MabParams {
     pub gap: Option<Gap>,
     /// The formulas as they are printed, or with what they need to hold.
     #[serde(default)]
-    pub fidelity: Fidelity,
+    pub fidelity: Formulas,
 }
 
 /// The smallest gap: told, or looked up where there is an oracle.
@@ -62,10 +62,10 @@ impl Gap {
     }
 }
 
-/// Whom to follow where the paper's formulas do not hold.
+/// The paper's formulas where they do not hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Fidelity {
+pub enum Formulas {
     /// Wider radii where few take part, components weighted by their size.
     #[default]
     Corrected,
@@ -230,7 +230,7 @@ impl MabParams {
             horizon: setting.horizon as f64,
             limit,
             noise,
-            as_printed: self.fidelity == Fidelity::Paper,
+            as_printed: self.fidelity == Formulas::Paper,
         })
     }
 }
@@ -274,7 +274,7 @@ impl HdpParams {
             rules,
             components: sinks::components(&topology),
             topology,
-            alike: self.mab.fidelity == Fidelity::Paper,
+            alike: self.mab.fidelity == Formulas::Paper,
             server_link_cost: ParamError::not_negative("server_link_cost", self.server_link_cost)?,
             peer_link_cost: ParamError::not_negative("peer_link_cost", self.peer_link_cost)?,
             counting: self.counting,

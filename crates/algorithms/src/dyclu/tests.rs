@@ -10,16 +10,7 @@ use super::{ChosenFor, Dyclu, Dynamic};
 const DIM: usize = 2;
 
 fn setting() -> Setting {
-    Setting {
-        users: 4,
-        dim: DIM,
-        local_dims: vec![],
-        arms: 2,
-        horizon: 1000,
-        reward_noise: 0.1,
-        hosts: vec![],
-        smallest_gap: None,
-    }
+    Setting::linear(4, DIM, 2)
 }
 
 fn learner(params: serde_json::Value) -> Dynamic {

@@ -9,7 +9,7 @@ use super::cluster::LocalCluster;
 use super::message::FclubMsg;
 use super::params::{Cuts, Rules, Valid};
 use super::radius::Company;
-use crate::linear::{ChosenFor, components, distance, novelty};
+use crate::linear::{ChosenFor, distance, novelty};
 
 /// Decides for its users, with what their cluster shares with others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ impl LocalServer {
     fn regroup(&mut self) {
         let mut clusters = Vec::new();
         self.split = false;
-        for users in components(&self.graph) {
+        for users in self.graph.components() {
             let whole = &self.clusters[self.users[users[0] as usize].cluster as usize];
             if whole.users().len() == users.len() {
                 clusters.push(whole.clone());

@@ -7,7 +7,7 @@ use cahoots_core::{LinearStats, Misbehaviour, NodeId, Symmetric, View, linalg};
 use serde::{Deserialize, Serialize};
 
 use super::definite;
-use crate::linear::Order;
+use crate::linear::FloatKey;
 
 /// A local cluster, by its server and its number there.
 pub type Local = (NodeId, u32);
@@ -21,7 +21,7 @@ pub struct Group {
     view: Arc<View>,
     standings: BTreeMap<Local, Standing>,
     /// Local clusters by the log-det from which on they are served.
-    due: BTreeSet<(Order, Local)>,
+    due: BTreeSet<(FloatKey, Local)>,
 }
 
 /// What a local cluster last had: S_g without its download buffer.
@@ -32,7 +32,7 @@ struct Standing {
     own: Option<Symmetric>,
     /// Its last merged upload.
     merged: u64,
-    due: Order,
+    due: FloatKey,
 }
 
 /// A view that is due.
@@ -55,14 +55,14 @@ impl Group {
     pub(super) fn join(&mut self, local: Local) {
         let log_det = self.log_det();
         let view = self.view.clone();
-        self.place(local, Standing { view, own: None, merged: 0, due: Order::of(0.0) }, log_det);
+        self.place(local, Standing { view, own: None, merged: 0, due: FloatKey(0.0) }, log_det);
     }
 
     /// A local cluster that has nothing yet.
     pub(super) fn join_with_nothing(&mut self, local: Local, dim: usize) {
         let view = View::new(0, LinearStats::empty(dim));
         let had = view.check(self.ridge).map_or(f64::NEG_INFINITY, |factor| factor.log_det());
-        self.place(local, Standing { view, own: None, merged: 0, due: Order::of(0.0) }, had);
+        self.place(local, Standing { view, own: None, merged: 0, due: FloatKey(0.0) }, had);
     }
 
     /// What has been merged.
@@ -80,7 +80,7 @@ impl Group {
     }
 
     fn place(&mut self, local: Local, mut standing: Standing, had: f64) {
-        standing.due = Order::of(had + self.ln_download);
+        standing.due = FloatKey(had + self.ln_download);
         self.due.insert((standing.due, local));
         if let Some(before) = self.standings.insert(local, standing.clone())
             && before.due != standing.due
@@ -120,14 +120,14 @@ impl Group {
             (standing.view.clone(), Some(own), had)
         };
         self.view = view;
-        self.place(local, Standing { view: had_view, own, merged: number, due: Order::of(0.0) }, had);
+        self.place(local, Standing { view: had_view, own, merged: number, due: FloatKey(0.0) }, had);
         Ok(shift)
     }
 
     /// Algorithm 4: a view for every local cluster whose determinant is too small by a factor of D.
     pub(super) fn serve(&mut self) -> Vec<Due> {
         let log_det = self.log_det();
-        let now = Order::of(log_det);
+        let now = FloatKey(log_det);
         let lagging: Vec<Local> =
             self.due.iter().take_while(|(due, _)| *due <= now).map(|(_, l)| *l).collect();
         let mut served = Vec::new();

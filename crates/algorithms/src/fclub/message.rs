@@ -140,7 +140,6 @@ impl Message for FclubMsg {
                 sizes: members.clone(),
                 total: *total,
                 renewed: *renewed,
-                ..Default::default()
             }),
             FclubMsg::Report { phase, cluster, stats } => Self::upload(0, *phase, *cluster, stats),
             FclubMsg::Upload { phase, cluster, number, stats } => {
@@ -171,10 +170,7 @@ impl Message for FclubMsg {
                 Ok(FclubMsg::Download { phase, cluster, view, merged })
             }
             Some(Shape::Clusters(clusters)) => {
-                let wire::Clusters { phase, members, labels, sizes, total, renewed } = clusters;
-                if !members.is_empty() || !labels.is_empty() {
-                    return Err(unreadable("clusters with names where sizes were due"));
-                }
+                let wire::Clusters { phase, sizes, total, renewed } = clusters;
                 if sizes.is_empty() || sizes.contains(&0) {
                     return Err(unreadable("clusters without anyone in them"));
                 }

@@ -10,7 +10,7 @@ use super::definite;
 use super::group::{Group, Local, definite_view};
 use super::message::FclubMsg;
 use super::params::{Cuts, Rules, Valid};
-use crate::linear::{components, distance, novelty};
+use crate::linear::{distance, novelty};
 
 /// Merges local clusters that are alike, and what they upload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -203,7 +203,7 @@ impl GlobalServer {
             }
         }
         let group = |component: Vec<u32>| component.into_iter().map(|i| locals[i as usize]).collect();
-        components(&graph).into_iter().map(group).collect()
+        graph.components().into_iter().map(group).collect()
     }
 
     /// Lines 9 to 18.

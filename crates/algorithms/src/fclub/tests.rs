@@ -11,16 +11,7 @@ const DIM: usize = 2;
 
 /// Two local servers with two users each: 0, 1 | 2, 3.
 fn setting() -> Setting {
-    Setting {
-        users: 4,
-        dim: DIM,
-        local_dims: vec![],
-        arms: 2,
-        horizon: 1000,
-        reward_noise: 0.1,
-        hosts: vec![NodeId(0), NodeId(0), NodeId(1), NodeId(1)],
-        smallest_gap: None,
-    }
+    Setting::linear(4, DIM, 2).with_hosts([0, 0, 1, 1].map(NodeId))
 }
 
 /// A federation in miniature, with a step counter for a clock.

@@ -11,16 +11,7 @@ use crate::testing::released;
 const DIM: usize = 2;
 
 fn setting(users: usize) -> Setting {
-    Setting {
-        users,
-        dim: DIM,
-        local_dims: vec![],
-        arms: 2,
-        horizon: 100,
-        reward_noise: 0.1,
-        hosts: vec![],
-        smallest_gap: None,
-    }
+    Setting::linear(users, DIM, 2).with_horizon(100)
 }
 
 fn valid<A: Algorithm<Valid = Valid>>(users: usize, params: serde_json::Value) -> Valid {

@@ -129,10 +129,7 @@ impl Message for LinearMsg {
                 Ok(LinearMsg::signal(signal, control.number))
             }
             Some(Shape::Clusters(clusters)) => {
-                let wire::Clusters { phase, members, labels, sizes, .. } = clusters;
-                if !members.is_empty() || !labels.is_empty() {
-                    return Err(Misbehaviour::Unreadable("clusters with names where sizes were due".into()));
-                }
+                let wire::Clusters { phase, sizes, .. } = clusters;
                 if sizes.contains(&0) || !sizes.is_sorted_by(|a, b| a > b) {
                     return Err(Misbehaviour::Unreadable("sizes of clusters that are not in order".into()));
                 }

@@ -3,19 +3,19 @@
 
 mod alone;
 mod client;
+mod float_key;
 mod message;
-mod order;
 mod params;
 mod ratio;
 mod users;
 
 pub use alone::AloneClient;
 pub(crate) use client::{choose, upload};
+pub(crate) use float_key::FloatKey;
 pub use message::{LinearMsg, Signal};
-pub(crate) use order::Order;
-pub use params::{Fidelity, LinearParams, LinearValid};
+pub use params::{LinearParams, LinearValid};
 pub use ratio::{Ratio, Ratios};
-pub use users::{ChosenFor, components, distance, novelty, users_by_host};
+pub use users::{ChosenFor, distance, novelty, users_by_host};
 
 use cahoots_core::Context;
 use serde::{Deserialize, Serialize};

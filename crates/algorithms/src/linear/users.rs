@@ -1,6 +1,5 @@
 //! What algorithms with many users at one learner share.
 
-use cahoots_core::graph::Graph;
 use cahoots_core::{Context, Setting, UserId};
 use serde::{Deserialize, Serialize};
 
@@ -37,44 +36,9 @@ pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }
 
-/// Components of a graph in the order of their first nodes, each in order.
-pub fn components(graph: &Graph) -> Vec<Vec<u32>> {
-    let mut seen = vec![false; graph.len()];
-    let mut components = Vec::new();
-    for start in 0..graph.len() {
-        if seen[start] {
-            continue;
-        }
-        seen[start] = true;
-        let mut component = vec![start as u32];
-        let mut next = 0;
-        while next < component.len() {
-            let node = component[next] as usize;
-            for other in 0..graph.len() {
-                if !seen[other] && graph.has(node, other) {
-                    seen[other] = true;
-                    component.push(other as u32);
-                }
-            }
-            next += 1;
-        }
-        component.sort_unstable();
-        components.push(component);
-    }
-    components
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn components_are_what_hangs_together() {
-        let mut graph = Graph::new(5);
-        graph.set(0, 3, true);
-        graph.set(3, 4, true);
-        assert_eq!(components(&graph), [vec![0, 3, 4], vec![1], vec![2]]);
-    }
 
     #[test]
     fn estimates_from_more_data_are_closer() {

@@ -7,16 +7,7 @@ use crate::linear::{Chosen, LinearMsg, Signal};
 use crate::testing::released;
 
 fn setting() -> Setting {
-    Setting {
-        users: 3,
-        dim: 2,
-        local_dims: vec![],
-        arms: 2,
-        horizon: 10,
-        reward_noise: 0.1,
-        hosts: vec![],
-        smallest_gap: None,
-    }
+    Setting::linear(3, 2, 2).with_horizon(10)
 }
 
 fn valid(params: serde_json::Value) -> Valid {

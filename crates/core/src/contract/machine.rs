@@ -83,6 +83,9 @@ pub trait Learner: Machine {
     fn observe_block(&mut self, _sums: &[(ArmIndex, u64, f64)], _cx: &mut Cx<'_, Self::Msg>) {}
 }
 
+/// Gives the text of a file, or says why not.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
 /// A way to learn together: parameters, a client, a server.
 pub trait Algorithm: Sized + 'static {
     /// Its name in experiment files.
@@ -100,8 +103,9 @@ pub trait Algorithm: Sized + 'static {
     /// Who coordinates.
     type Server: Machine<Msg = Self::Msg>;
 
-    /// Puts what is in the files that parameters name into the parameters, which then say it all.
-    fn read_files(params: Self::Params) -> Result<Self::Params, ParamError> {
+    /// Puts what is in the files that parameters name into the parameters, which then say it all. The
+    /// only place where an algorithm sees a file, and `read` is the caller's.
+    fn read_files(params: Self::Params, _read: ReadFile<'_>) -> Result<Self::Params, ParamError> {
         Ok(params)
     }
 

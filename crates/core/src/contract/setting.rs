@@ -31,6 +31,45 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Arms with `dim` features: 1000 ticks, noise 0.1, and every user on its own, unless said otherwise.
+    pub fn linear(users: usize, dim: usize, arms: usize) -> Setting {
+        Setting {
+            users,
+            dim,
+            local_dims: Vec::new(),
+            arms,
+            horizon: 1000,
+            reward_noise: 0.1,
+            hosts: Vec::new(),
+            smallest_gap: None,
+        }
+    }
+
+    /// Arms without features: 1000 ticks, the noise of rewards that are 0 or 1, unless said otherwise.
+    pub fn k_armed(users: usize, arms: usize) -> Setting {
+        Setting::linear(users, 0, arms).with_reward_noise(0.5)
+    }
+
+    /// For so many ticks.
+    pub fn with_horizon(self, horizon: u64) -> Setting {
+        Setting { horizon, ..self }
+    }
+
+    /// With rewards of this sub-Gaussian scale.
+    pub fn with_reward_noise(self, reward_noise: f64) -> Setting {
+        Setting { reward_noise, ..self }
+    }
+
+    /// With so many features of each user's own.
+    pub fn with_local_dims(self, local_dims: impl Into<Vec<usize>>) -> Setting {
+        Setting { local_dims: local_dims.into(), ..self }
+    }
+
+    /// With a local server for each user.
+    pub fn with_hosts(self, hosts: impl IntoIterator<Item = NodeId>) -> Setting {
+        Setting { hosts: hosts.into_iter().collect(), ..self }
+    }
+
     /// Features of this user's own.
     pub fn local_dim(&self, user: UserId) -> usize {
         self.local_dims.get(user.index()).copied().unwrap_or(0)
@@ -180,16 +219,7 @@ mod tests {
 
     #[test]
     fn a_seat_has_its_own_users_local_features() {
-        let setting = |local_dims: &[usize]| Setting {
-            users: 3,
-            dim: 2,
-            local_dims: local_dims.to_vec(),
-            arms: 2,
-            horizon: 1,
-            reward_noise: 0.1,
-            hosts: vec![],
-            smallest_gap: None,
-        };
+        let setting = |local_dims: &[usize]| Setting::linear(3, 2, 2).with_local_dims(local_dims);
         let local_dim = |seating: Seating, dims, seat| seating.seat(&setting(dims), NodeId(seat)).local_dim;
         assert_eq!(local_dim(Seating::PerUser, &[1, 4, 2], 1), 4);
         assert_eq!(local_dim(Seating::Central, &[4, 4, 4], 0), 4);

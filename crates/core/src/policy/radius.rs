@@ -26,8 +26,6 @@ pub struct Confidence {
     failure: f64,
     ridge: f64,
     dim: usize,
-    /// Count form: ln(1 + n / (this + dim ridge)).
-    count_offset: f64,
 }
 
 impl Confidence {
@@ -44,12 +42,7 @@ impl Confidence {
         }
         let failure = -2.0 * libm::log(ParamError::open_unit("failure_prob", failure_prob)?);
         let noise = ParamError::not_negative("reward_noise", noise)?;
-        Ok(Confidence { form, noise, failure, ridge, dim, count_offset: 0.0 })
-    }
-
-    /// The count form with `ln(1 + n / (offset + dim ridge))`; the usual offset is 0.
-    pub fn with_count_offset(self, offset: f64) -> Self {
-        Confidence { count_offset: offset, ..self }
+        Ok(Confidence { form, noise, failure, ridge, dim })
     }
 
     /// The radius for a model with this log-det (ridge included) and this many observations.
@@ -59,7 +52,7 @@ impl Confidence {
             Radius::Fixed(radius) => return radius,
             // log det(V + ridge I) - log det(ridge I)
             Radius::LogDet => log_det - dim * libm::log(self.ridge),
-            Radius::Count => dim * libm::log1p(count as f64 / (self.count_offset + dim * self.ridge)),
+            Radius::Count => dim * libm::log1p(count as f64 / (dim * self.ridge)),
         };
         self.noise * (gain.max(0.0) + self.failure).sqrt() + self.ridge.sqrt()
     }
@@ -79,11 +72,10 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_slows_the_count_form_down() {
+    fn the_count_form_divides_by_d_ridge() {
         let count = Confidence::new(Radius::Count, 1.0, 0.1, 0.1, 4).unwrap();
-        // sqrt(4 ln(1 + 7 / 1.4) + 2 ln 10) + sqrt(0.1)
-        assert!((count.with_count_offset(1.0).radius(0.0, 7) - 3.747_292_9).abs() < 1e-6);
-        assert!(count.with_count_offset(1.0).radius(0.0, 7) < count.radius(0.0, 7));
+        // sqrt(4 ln(1 + 7 / 0.4) + 2 ln 10) + sqrt(0.1)
+        assert!((count.radius(0.0, 7) - 4.350_611_6).abs() < 1e-6);
     }
 
     #[test]

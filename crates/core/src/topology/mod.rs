@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::components::components;
 use crate::ids::NodeId;
 
 mod families;
@@ -123,19 +124,9 @@ impl Topology {
 
     /// The pieces, each in node order.
     pub fn components(&self) -> Vec<Vec<NodeId>> {
-        let mut seen = vec![false; self.len()];
-        let mut components = Vec::new();
-        for start in 0..self.len() {
-            if seen[start] {
-                continue;
-            }
-            let reached = self.distances(NodeId(start as u32));
-            let component: Vec<NodeId> =
-                (0..self.len()).filter(|&i| reached[i].is_some()).map(|i| NodeId(i as u32)).collect();
-            component.iter().for_each(|node| seen[node.index()] = true);
-            components.push(component);
-        }
-        components
+        let neighbours = |node: u32| self.neighbours(NodeId(node)).iter().map(|next| next.0);
+        let found = components(self.len(), neighbours);
+        found.into_iter().map(|members| members.into_iter().map(NodeId).collect()).collect()
     }
 
     /// Refuses a graph in pieces, and names them.

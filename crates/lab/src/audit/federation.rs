@@ -52,16 +52,7 @@ fn broken(second: bool, seed: u64) -> f64 {
 /// Runs the federation on its scripted observations; scores what the first local server sent, read from the
 /// bytes: moments of its sums of one, two, four, ... uploads.
 fn transcript(second: bool, seed: u64, params: serde_json::Value) -> f64 {
-    let setting = Setting {
-        users: USERS as usize,
-        dim: 1,
-        local_dims: vec![],
-        arms: 1,
-        horizon: 1000,
-        reward_noise: 0.1,
-        smallest_gap: None,
-        hosts: (0..USERS).map(NodeId).collect(),
-    };
+    let setting = Setting::linear(USERS as usize, 1, 1).with_hosts((0..USERS).map(NodeId));
     let params = serde_json::from_value(params).expect("parameters that can be read");
     let valid = CdpFclubDc::check(params, &setting).expect("parameters that fit");
     let seat = |node| Seating::PerHost.seat(&setting, node);

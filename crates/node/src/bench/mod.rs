@@ -73,16 +73,7 @@ fn repetitions(options: &LiveOptions, usual: usize) -> usize {
 }
 
 fn terms(options: &LiveOptions, users: usize, params: &str) -> Result<Terms, NodeError> {
-    let setting = Setting {
-        users,
-        dim: options.dim,
-        local_dims: Vec::new(),
-        arms: options.arms,
-        horizon: 1_000_000,
-        reward_noise: 0.1,
-        hosts: Vec::new(),
-        smallest_gap: None,
-    };
+    let setting = Setting::linear(users, options.dim, options.arms).with_horizon(1_000_000);
     Terms::new(&known(), "async-linucb", &toml::from_str(params).map_err(failed)?, setting, 1)
 }
 

@@ -78,16 +78,9 @@ impl WorldKind for LinearParams {
 
 impl LinearParams {
     pub(crate) fn setting(&self, horizon: u64) -> Setting {
-        Setting {
-            users: self.clients,
-            dim: self.dim,
-            local_dims: Vec::new(),
-            arms: self.arms,
-            horizon,
-            reward_noise: self.reward_noise,
-            hosts: Vec::new(),
-            smallest_gap: None,
-        }
+        Setting::linear(self.clients, self.dim, self.arms)
+            .with_horizon(horizon)
+            .with_reward_noise(self.reward_noise)
     }
 }
 

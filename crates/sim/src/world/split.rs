@@ -144,16 +144,10 @@ impl WorldKind for SplitParams {
 
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let local = self.local();
-        let setting = Setting {
-            users: self.clients,
-            dim: self.dim_global,
-            local_dims: (0..self.clients as u32).map(|user| local.of(UserId(user))).collect(),
-            arms: self.arms,
-            horizon,
-            reward_noise: self.reward_noise,
-            hosts: Vec::new(),
-            smallest_gap: None,
-        };
+        let setting = Setting::linear(self.clients, self.dim_global, self.arms)
+            .with_local_dims((0..self.clients as u32).map(|user| local.of(UserId(user))).collect::<Vec<_>>())
+            .with_horizon(horizon)
+            .with_reward_noise(self.reward_noise);
         let law = SplitLaw::new(seed, self);
         let world = Contextual::new(setting, seed, Noise::Gaussian(self.reward_noise), law);
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.clients, seed)))

@@ -150,16 +150,10 @@ impl WorldKind for UsersParams {
     }
 
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
-        let setting = Setting {
-            users: self.users,
-            dim: self.dim,
-            local_dims: Vec::new(),
-            arms: self.arms,
-            horizon,
-            reward_noise: self.reward_noise,
-            hosts: self.hosts(seed),
-            smallest_gap: None,
-        };
+        let setting = Setting::linear(self.users, self.dim, self.arms)
+            .with_hosts(self.hosts(seed))
+            .with_horizon(horizon)
+            .with_reward_noise(self.reward_noise);
         let law = UsersLaw {
             dim: self.dim,
             users: self.users,

@@ -33,6 +33,28 @@ fn eq8_adds_two_upper_confidence_bounds_with_lemma_33s_radii() {
     }
 }
 
+/// The authors' radii: sigma sqrt(d ln(1 + n / (d lambda)) + 2 ln(1 / delta)) + sqrt(lambda) for both parts,
+/// n the observations behind the global one, downloads included.
+#[test]
+fn authors_radii_divide_the_global_count_by_d_lambda_in_both_parts() {
+    let mut federation = Federation::new(json!({ "ratio": 1.0, "fidelity": "authors" }), setting(4, &[2, 3]));
+    let mut rng = random(13);
+    for (id, local_dim) in [(0, 2), (0, 2), (1, 3), (0, 2), (1, 3)] {
+        let arms = random_arms(&mut rng, 4, local_dim);
+        federation.pull(id, &arms, |global, local| global[0] - local[0]);
+    }
+    let radius = |dim: f64, n: f64| {
+        0.1 * (dim * libm::log(1.0 + n / (dim * RIDGE)) + 2.0 * libm::log(10.0)).sqrt() + RIDGE.sqrt()
+    };
+    // Client 0 updated last at its third pull, the fourth of all.
+    for (client, local_dim, n) in [(&federation.clients[0], 2.0, 4.0), (&federation.clients[1], 3.0, 5.0)] {
+        assert!(client.own().model_count() < client.known().model_count());
+        let (global, local) = client.radii();
+        assert!((global - radius(4.0, n)).abs() < 1e-12, "global: {global}, not {}", radius(4.0, n));
+        assert!((local - radius(local_dim, n)).abs() < 1e-12, "local: {local}, not {}", radius(local_dim, n));
+    }
+}
+
 /// All signal is local, and every client has features of its own scale: whatever
 /// leaves has the global dimension, and its gram is, bit for bit, the sum over the
 /// global contexts since the last upload.

@@ -18,16 +18,7 @@ use crate::linear::{Chosen, LinearMsg};
 const RIDGE: f64 = 0.1;
 
 fn setting(dim: usize, local_dims: &[usize]) -> Setting {
-    Setting {
-        users: local_dims.len(),
-        dim,
-        local_dims: local_dims.to_vec(),
-        arms: 4,
-        horizon: 100,
-        reward_noise: 0.1,
-        hosts: vec![],
-        smallest_gap: None,
-    }
+    Setting::linear(local_dims.len(), dim, 4).with_local_dims(local_dims).with_horizon(100)
 }
 
 fn valid(params: Value, setting: &Setting) -> Valid {

@@ -8,14 +8,5 @@ mod rules;
 use cahoots_core::Setting;
 
 fn setting(clients: usize, arms: usize, horizon: u64) -> Setting {
-    Setting {
-        users: clients,
-        dim: 0,
-        local_dims: vec![],
-        arms,
-        horizon,
-        reward_noise: 0.5,
-        hosts: vec![],
-        smallest_gap: None,
-    }
+    Setting::k_armed(clients, arms).with_horizon(horizon)
 }

@@ -17,16 +17,7 @@ use super::{Client, PfUcb, PfUcbEnhanced, Server, Valid};
 use crate::arms::{ActiveArms, ArmMsg, ArmValues};
 
 fn setting(clients: usize, arms: usize, horizon: u64) -> Setting {
-    Setting {
-        users: clients,
-        dim: 0,
-        local_dims: vec![],
-        arms,
-        horizon,
-        reward_noise: 1.0,
-        hosts: vec![],
-        smallest_gap: None,
-    }
+    Setting::k_armed(clients, arms).with_horizon(horizon).with_reward_noise(1.0)
 }
 
 /// The 4 x 9 game of Appendix E.

@@ -100,7 +100,6 @@ fn shapes(params: Value, enhanced: bool) -> (Setting, Bytes) {
 }
 
 fn check_means(values: &wire::ArmValues, setting: &Setting) {
-    assert!(values.counts.is_empty(), "no numbers of pulls");
     assert_eq!(values.values.len(), values.arms.len());
     assert!(values.arms.iter().all(|arm| (*arm as usize) < setting.arms));
 }
