@@ -36,10 +36,10 @@ pub fn reason(error: &io::Error) -> String {
     reason
 }
 
-impl From<crate::figure::FigureError> for LabError {
-    fn from(error: crate::figure::FigureError) -> Self {
+impl From<cahoots_figure::FigureError> for LabError {
+    fn from(error: cahoots_figure::FigureError) -> Self {
         match error {
-            crate::figure::FigureError::Write { path, source } => LabError::io("write", &path, &source),
+            cahoots_figure::FigureError::Write { path, source } => LabError::io("write", &path, &source),
             other => LabError::Failed(other.to_string()),
         }
     }

@@ -1,8 +1,9 @@
 //! What an item's `judge` writes down.
 
+use cahoots_figure::{Figure, Graphs, Panels};
+
 use super::claim::{Claim, Said, Verdict};
 use super::measured::Runs;
-use crate::figure::{Figure, Graphs, Panels};
 use crate::results::{Estimate, plus_minus, readable};
 use crate::run::Record;
 

@@ -1,8 +1,9 @@
 //! What the experiments of an item gave, entry by entry and seed by seed.
 
+use cahoots_figure::{Point, Series};
+
 use crate::error::LabError;
 use crate::experiment::Experiment;
-use crate::figure::{Point, Series};
 use crate::results::{Estimate, with_band};
 use crate::run::{Curve, Record};
 

@@ -1,13 +1,12 @@
 //! What no algorithm can beat in a game that is known: the lower bounds of personalised federation.
 
 use cahoots_algorithms::pf_ucb::bounds::{Game, bernoulli, gaussian};
+use cahoots_figure::{Point, Series};
 use cahoots_sim::arrivals::ArrivalLaw;
 use cahoots_sim::environment::Environment;
 use cahoots_sim::run::Scenario;
 use cahoots_sim::world::arms::Rewards;
 use serde_json::Value as Json;
-
-use crate::figure::{Point, Series};
 
 /// Factors of log T, for T to infinity and without communication.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use cahoots_figure::{Axis, Figure, Panels, Point, Series};
+
 use super::bounds::LowerBounds;
 use super::curves::{self, SeedCurve};
 use super::statistics::Estimate;
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels, Point, Series};
 use crate::run::{Curve, Manifest, ManifestEntry, read_manifest};
 
 /// Lines in one panel, at most.

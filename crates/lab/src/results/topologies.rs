@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use cahoots_core::{NodeId, Setting, Topology};
+use cahoots_figure::{Graph, Graphs};
 use serde::Serialize;
 
 use crate::error::LabError;
-use crate::figure::{Graph, Graphs};
 use crate::run::Manifest;
 
 /// Graphs in one picture, at most.

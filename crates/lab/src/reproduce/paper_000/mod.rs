@@ -4,8 +4,9 @@ mod figure_2;
 mod figure_4;
 mod table_1;
 
+use cahoots_figure::{Axis, Figure, Panels};
+
 use super::{Item, MeasuredPart, Runs};
-use crate::figure::{Axis, Figure, Panels};
 use crate::results::Estimate;
 use crate::run::Curve;
 

@@ -1,7 +1,8 @@
 //! Table 1: accumulated regret as clusters multiply and move together.
 
+use cahoots_figure::{Axis, Figure, Panels};
+
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels};
 use crate::reproduce::findings::AUTHORS_CODE;
 use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Said};

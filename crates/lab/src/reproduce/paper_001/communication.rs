@@ -1,7 +1,8 @@
 //! Communication over time.
 
+use cahoots_figure::{Axis, Figure};
+
 use crate::error::LabError;
-use crate::figure::{Axis, Figure};
 use crate::reproduce::findings::AUTHORS_CODE;
 use crate::reproduce::quantity::transfers;
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Said, Verdict};

@@ -1,7 +1,8 @@
 //! Figure 2: regret over time beside the baselines, on synthetic users and on the authors' user vectors.
 
+use cahoots_figure::{Axis, Figure, Panels};
+
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels};
 use crate::reproduce::findings::AUTHORS_CODE;
 use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Said};

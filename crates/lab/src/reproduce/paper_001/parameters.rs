@@ -1,7 +1,8 @@
 //! The parameter study: alpha_1, alpha_2, U = D, the number of local servers and of clusters.
 
+use cahoots_figure::{Axis, Figure, Panels, Series};
+
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels, Series};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Verdict};
 use crate::results::{plus_minus, readable};

@@ -1,7 +1,8 @@
 //! When does federation still pay under real noise?
 
+use cahoots_figure::{Axis, Figure, Panels, Series};
+
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels, Series};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
 use crate::results::readable;

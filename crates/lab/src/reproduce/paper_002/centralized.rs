@@ -1,8 +1,9 @@
 //! Figures 4 to 7: clients around a server.
 
+use cahoots_figure::{Axis, Figure, Panels, Series};
+
 use super::common::{LIKE, PUBLISHED, alike, cost, falls, finishes, given, over_time, rounds};
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels, Series};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs};
 use crate::run::Record;
@@ -173,7 +174,7 @@ fn sweep(part: &MeasuredPart, block: &str, key: &'static str, axis: &str) -> Fig
     let points = part.block(block).map(|runs| {
         let at = runs.estimate(regret);
         let x = runs.swept_number(key).unwrap_or_default();
-        crate::results::with_band(crate::figure::Point::new(x, at.mean), &at)
+        crate::results::with_band(cahoots_figure::Point::new(x, at.mean), &at)
     });
     Figure {
         title: title(part.name),

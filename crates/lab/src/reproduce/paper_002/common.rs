@@ -1,6 +1,7 @@
 //! What the items of this paper share.
 
-use crate::figure::{Axis, Figure};
+use cahoots_figure::{Axis, Figure};
+
 use crate::reproduce::{Findings, MeasuredPart, Runs, Said, Verdict};
 use crate::results::{Estimate, plus_minus, readable};
 use crate::run::Record;

@@ -1,10 +1,10 @@
 //! Figures 9 and 10, Table I: clients on a graph.
 
 use cahoots_core::Topology;
+use cahoots_figure::{Axis, Figure, Graphs, Panels, Series};
 
 use super::common::{LIKE, PUBLISHED, alike, cost, exact, given, over_time, rounds, waiting};
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Graphs, Panels, Series};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
 use crate::results::{Estimate, readable, topology_of, topology_picture};

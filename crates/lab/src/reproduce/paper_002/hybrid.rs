@@ -1,8 +1,9 @@
 //! Figure 11 and Table II: components with sinks.
 
+use cahoots_figure::{Axis, Figure, Graphs, Panels, Series};
+
 use super::common::{PUBLISHED, alike, cost, exact, over_time, waiting};
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Graphs, Panels, Series};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
 use crate::results::{Estimate, readable, topology_of, topology_picture};

@@ -1,8 +1,9 @@
 //! Figures 8 and 12: alone and together, where clients are alike and where they differ.
 
+use cahoots_figure::Panels;
+
 use super::common::{PUBLISHED, alike, over_time, waiting};
 use crate::error::LabError;
-use crate::figure::Panels;
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Runs, Verdict};
 use crate::results::{Estimate, plus_minus, readable};

@@ -1,6 +1,7 @@
 //! What the figures of this paper share.
 
-use crate::figure::{Axis, Figure};
+use cahoots_figure::{Axis, Figure};
+
 use crate::reproduce::{Findings, MeasuredPart, Runs, Verdict};
 use crate::run::Record;
 

@@ -1,8 +1,9 @@
 //! Figure 4: PF-UCB and its enhancement at alpha = 0.5.
 
+use cahoots_figure::{Axis, Figure, Panels};
+
 use super::common::{converges, seeds_note};
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part};
 

@@ -1,8 +1,9 @@
 //! Figure 6: how often PF-UCB communicates for three f(p), horizon by horizon.
 
+use cahoots_figure::{Axis, Figure, Panels, Point, Series};
+
 use super::common::{AUTHORS, PAPER, communications, seeds_note};
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels, Point, Series};
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs};
 use crate::results::with_band;
 

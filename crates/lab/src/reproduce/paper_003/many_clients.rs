@@ -1,8 +1,9 @@
 //! Figure 7: 40 clients, 4 arms.
 
+use cahoots_figure::Panels;
+
 use super::common::{AUTHORS, PAPER, converges, over_time};
 use crate::error::LabError;
-use crate::figure::Panels;
 use crate::reproduce::{Cost, Findings, Item, Measured, Part};
 
 /// Figure 7.

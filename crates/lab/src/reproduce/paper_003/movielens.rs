@@ -1,8 +1,9 @@
 //! Figure 2: the MovieLens game of 10 clients and 40 arms.
 
+use cahoots_figure::Panels;
+
 use super::common::{AUTHORS, PAPER, alpha, over_time, regret_at, settled_runs};
 use crate::error::LabError;
-use crate::figure::Panels;
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
 use crate::results::{Estimate, plus_minus, readable};

@@ -1,8 +1,9 @@
 //! Figures 3 and 5: reward per step against alpha, MovieLens and the printed game.
 
+use cahoots_figure::{Axis, Figure, Panels, Point, Series};
+
 use super::common::{PAPER, alpha, seeds_note};
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels, Point, Series};
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
 use crate::results::{Estimate, readable, with_band};
 use crate::run::Record;

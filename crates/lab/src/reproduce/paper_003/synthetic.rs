@@ -1,9 +1,10 @@
 //! Figure 1: the game printed in Appendix E, for five values of alpha; and the lower bounds of Section 3.
 
+use cahoots_figure::{Axis, Figure, Panels, Series};
+
 use super::common::{AUTHORS, PAPER, alpha, converges, over_time, seeds_note};
 use crate::error::LabError;
 use crate::experiment::to_json;
-use crate::figure::{Axis, Figure, Panels, Series};
 use crate::reproduce::findings::AUTHORS_CODE;
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Said};

@@ -1,8 +1,9 @@
 //! Table 2: communication times on the printed game.
 
+use cahoots_figure::{Axis, Figure, Point, Series};
+
 use super::common::{AUTHORS, PAPER, alpha, communications, seeds_note};
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Point, Series};
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Runs};
 use crate::results::{Estimate, plus_minus, with_band};
 

@@ -1,8 +1,9 @@
 //! Figure 2: regret against communication, uniform and uneven clients.
 
+use cahoots_figure::{Axis, Figure, Panels, Series};
+
 use super::trade_off::{as_percent, at_equal_communication};
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels, Series};
 use crate::reproduce::findings::AUTHORS_CODE;
 use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Said, Verdict};

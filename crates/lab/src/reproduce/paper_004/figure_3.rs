@@ -1,7 +1,8 @@
 //! Figure 3: the share of global features, against regret and communication.
 
+use cahoots_figure::{Axis, Figure, Panels, Point, Series};
+
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels, Point, Series};
 use crate::reproduce::findings::AUTHORS_CODE;
 use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Runs, Said, Verdict};

@@ -1,7 +1,8 @@
 //! Table 1: upper bounds for regret and communication, beside how both really grow with N.
 
+use cahoots_figure::{Axis, Figure, Panels, Point, Series};
+
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels, Point, Series};
 use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{Cost, Findings, Item, Measured, Part, Runs, Verdict};
 use crate::results::{Estimate, plus_minus, readable, with_band};
