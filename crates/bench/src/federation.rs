@@ -65,7 +65,7 @@ fn run(name: &str, params: serde_json::Value, scenario: serde_json::Value, round
     }
 }
 
-/// Paper 004's setting: N = 1000, d = K = 25, T = 30,000, at a high and a low ratio.
+/// The async-linucb paper's setting: N = 1000, d = K = 25, T = 30,000, at a high and a low ratio.
 pub fn paper_setting(rounds: usize) -> Vec<RunRow> {
     let environment = json!({ "kind": "linear", "clients": 1000, "dim": 25, "arms": 25, "pool": "authors" });
     let scenario = json!({ "horizon": 30_000, "environment": environment });

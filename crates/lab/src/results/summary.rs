@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::bounds::LowerBounds;
+use super::bounds::Theory;
 use super::statistics::Estimate;
 use crate::experiment::Entry;
 use crate::run::{ManifestEntry, Privacy, Record};
@@ -81,14 +81,20 @@ pub struct Summary {
 
 impl Summary {
     /// Sums up an entry. `first` are the records of the first entry in the same world.
-    pub fn new(entry: &Entry, about: &ManifestEntry, records: &[Record], first: &[Record]) -> Summary {
+    pub fn new(
+        entry: &Entry,
+        about: &ManifestEntry,
+        records: &[Record],
+        first: &[Record],
+        theory: Theory,
+    ) -> Summary {
         let over = |value: fn(&Record) -> f64| Estimate::new(records.iter().map(value));
         let mean = |value: fn(&Record) -> f64| over(value).mean;
         let (regret, reward) = (over(|record| record.regret), over(|record| record.reward));
         let transfers = over(|record| record.transfers() as f64);
         let paired = Estimate::new(records.iter().zip(first).map(|(own, first)| own.regret - first.regret));
         let mut metrics = metrics(records);
-        if let Some(bounds) = LowerBounds::of(&entry.stage.scenario, &about.params) {
+        if let Some(bounds) = theory(&entry.stage.scenario, &about.params) {
             let horizon = entry.stage.scenario.horizon as f64;
             metrics.extend(bounds.at(horizon).map(|(name, value)| (name.to_string(), value)));
         }

@@ -1,0 +1,41 @@
+//! Time per step.
+
+use cahoots_lab::LabError;
+use cahoots_lab::results::plus_minus;
+use cahoots_lab::run::Record;
+
+use crate::reproduce::findings::AUTHORS_CODE;
+use crate::reproduce::{Cost, Findings, Item, Measured, Part, Verdict};
+
+/// Announced as Appendix E.4.
+pub const ITEM: Item = Item {
+    name: "fclub/running-time",
+    title: "Microseconds per step, beside the authors' Python",
+    parts: &[Part { name: "time", text: include_str!("experiments/running-time.toml"), quick_seeds: 2 }],
+    seconds: Cost { full: 30.0, quick: 10.0 },
+    judge,
+};
+
+fn microseconds(record: &Record) -> f64 {
+    record.effort.nanoseconds as f64 / 1000.0 / record.steps.max(1) as f64
+}
+
+fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
+    let part = measured.part("time")?;
+    for runs in &part.runs {
+        let (said, least) =
+            if runs.label == "FCLUB" { ("3,415 us", 3415.0) } else { ("130 to 410 us", 130.0) };
+        let ours = runs.estimate(microseconds);
+        findings.claim_from(
+            AUTHORS_CODE,
+            format!("time per step, {}", runs.label),
+            said,
+            format!("{} us", plus_minus(ours.mean, ours.ci95, false)),
+            if ours.mean < least { Verdict::Holds } else { Verdict::DoesNotHold },
+        );
+    }
+    findings.note(
+        "Holds: no slower. Both on other machines and other loads, so no more than an order of magnitude.",
+    );
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! What the experiments of an item gave, entry by entry and seed by seed.
+
+use cahoots_figure::{Point, Series};
+use cahoots_lab::LabError;
+use cahoots_lab::experiment::Experiment;
+use cahoots_lab::results::{Estimate, with_band};
+use cahoots_lab::run::{Curve, Record};
+
+/// What the experiments of an item gave.
+#[derive(Debug, Default)]
+pub struct Measured {
+    parts: Vec<MeasuredPart>,
+}
+
+/// What one experiment gave.
+#[derive(Debug)]
+pub struct MeasuredPart {
+    /// Its name within the item.
+    pub name: &'static str,
+    /// The experiment.
+    pub experiment: Experiment,
+    /// One per entry, in the order of the file.
+    pub runs: Vec<Runs>,
+}
+
+/// All runs of one entry.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    /// The entry's label.
+    pub label: String,
+    /// What all entries of its `[[algorithm]]` block are called.
+    pub block: String,
+    /// What sets its world apart; empty where there is only one.
+    pub stage: String,
+    /// The algorithm.
+    pub algorithm: String,
+    /// The keys of its block that hold several values, and this entry's.
+    pub swept: Vec<(String, toml::Value)>,
+    /// Parameters, defaults filled in.
+    pub params: toml::Table,
+    /// One per seed.
+    pub records: Vec<Record>,
+}
+
+impl Measured {
+    /// Adds an experiment's records, one list per entry.
+    pub(super) fn push(&mut self, name: &'static str, records: Vec<Vec<Record>>, experiment: Experiment) {
+        let runs = experiment.entries.iter().zip(records).map(|(entry, records)| Runs {
+            label: entry.label.clone(),
+            block: entry.block_label.clone(),
+            stage: entry.stage.label.clone(),
+            algorithm: entry.algorithm.clone(),
+            swept: entry.swept.clone(),
+            params: entry.params.clone(),
+            records,
+        });
+        self.parts.push(MeasuredPart { name, runs: runs.collect(), experiment });
+    }
+
+    /// All experiments.
+    pub fn parts(&self) -> &[MeasuredPart] {
+        &self.parts
+    }
+
+    /// The experiment of a name.
+    pub fn part(&self, name: &str) -> Result<&MeasuredPart, LabError> {
+        let found = self.parts.iter().find(|part| part.name == name);
+        found.ok_or_else(|| {
+            LabError::Failed(format!("an item has no part {name}; this is a fault of the program"))
+        })
+    }
+}
+
+impl MeasuredPart {
+    /// The entry of a label.
+    pub fn entry(&self, label: &str) -> Result<&Runs, LabError> {
+        let found = self.runs.iter().find(|runs| runs.label == label);
+        found.ok_or_else(|| {
+            LabError::Failed(format!("{} has no entry {label}; this is a fault of the program", self.name))
+        })
+    }
+
+    /// The entries of a block, in the order of its sweep.
+    pub fn block<'a>(&'a self, block: &'a str) -> impl Iterator<Item = &'a Runs> {
+        self.runs.iter().filter(move |runs| runs.block == block)
+    }
+
+    /// What sets the worlds apart, in the order of the file.
+    pub fn stages(&self) -> Vec<&str> {
+        self.experiment.stages.iter().map(|stage| stage.label.as_str()).collect()
+    }
+}
+
+impl Runs {
+    /// The mean of something over the seeds.
+    pub fn estimate(&self, value: fn(&Record) -> f64) -> Estimate {
+        Estimate::new(self.records.iter().map(value))
+    }
+
+    /// The mean difference to another entry in the same world, seed by seed.
+    pub fn difference(&self, other: &Runs, value: fn(&Record) -> f64) -> Estimate {
+        Estimate::new(self.records.iter().zip(&other.records).map(|(own, other)| value(own) - value(other)))
+    }
+
+    /// This entry's value of a swept number.
+    pub fn swept_number(&self, key: &str) -> Option<f64> {
+        let (_, value) = self.swept.iter().find(|(name, _)| name == key)?;
+        value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+    }
+
+    /// A line over time with its band; `value` picks a column of the curve at a point.
+    pub fn line(&self, label: impl Into<String>, value: fn(&Curve, usize) -> f64) -> Series {
+        let count = self.records.iter().map(|record| record.curve.tick.len()).min().unwrap_or_default();
+        let points = (0..count).map(|point| {
+            let at = Estimate::new(self.records.iter().map(|record| value(&record.curve, point)));
+            with_band(Point::new(self.records[0].curve.tick[point] as f64, at.mean), &at)
+        });
+        Series::line(label, points.collect())
+    }
+
+    /// A dot at two means, with their intervals.
+    pub fn dot(&self, x: fn(&Record) -> f64, y: fn(&Record) -> f64) -> Point {
+        let (x, y) = (self.estimate(x), self.estimate(y));
+        let point = with_band(Point::new(x.mean, y.mean), &y);
+        match x.ci95 {
+            Some(half) => point.with_x_range(x.mean - half, x.mean + half),
+            None => point,
+        }
+    }
+}
