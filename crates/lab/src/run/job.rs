@@ -52,25 +52,13 @@ pub fn run(
 }
 
 fn record(key: &str, seed: u64, report: &Report, effort: Effort) -> Record {
-    let (ledger, traffic) = (&report.ledger, &report.ledger.traffic);
+    let ledger = &report.ledger;
     let metrics = ledger.metrics.iter().filter(|(_, value)| value.is_finite());
     Record {
         entry: key.to_string(),
         seed,
-        steps: ledger.steps,
-        regret: ledger.regret,
-        reward: ledger.reward,
-        uploads: traffic.uploads,
-        downloads: traffic.downloads,
-        peer_messages: traffic.peer_messages,
-        control_messages: traffic.control_messages,
-        scalars: traffic.scalars,
-        bytes: traffic.bytes,
+        totals: ledger.totals,
         cost: report.cost,
-        rounds: traffic.rounds,
-        duplicates_dropped: ledger.duplicates_dropped,
-        refused: ledger.refused,
-        abandoned: ledger.abandoned,
         metrics: metrics.map(|(name, value)| ((*name).to_string(), *value)).collect(),
         privacy: report.privacy.as_ref().map(Privacy::from),
         curve: Curve::new(&ledger.curve),

@@ -11,7 +11,7 @@ const PLACES: usize = 40;
 fn frontier(family: &[&Runs], seed: usize) -> Vec<(f64, f64)> {
     let place = |runs: &&Runs| {
         let record = &runs.records[seed];
-        ((record.transfers() as f64).ln(), record.regret.ln())
+        ((record.traffic.transfers() as f64).ln(), record.regret.ln())
     };
     let mut points: Vec<(f64, f64)> =
         family.iter().map(place).filter(|(x, y)| x.is_finite() && y.is_finite()).collect();

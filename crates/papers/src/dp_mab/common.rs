@@ -24,7 +24,7 @@ pub fn cost(record: &Record) -> f64 {
 }
 
 pub fn rounds(record: &Record) -> f64 {
-    record.rounds as f64
+    record.traffic.rounds as f64
 }
 
 pub fn waiting(record: &Record) -> f64 {

@@ -77,7 +77,7 @@ fn judge_9(measured: &Measured, findings: &mut Findings) -> Result<(), LabError>
 const GRAPHS: [&str; 4] = ["Fully-connected", "Star", "Ring", "Random"];
 
 fn per_round(value: &str, record: &Record) -> f64 {
-    record.metrics.get(value).copied().unwrap_or(0.0) / (record.rounds as f64).max(1.0)
+    record.metrics.get(value).copied().unwrap_or(0.0) / (record.traffic.rounds as f64).max(1.0)
 }
 
 fn link_slots(record: &Record) -> f64 {
@@ -94,7 +94,7 @@ fn carrying(record: &Record) -> f64 {
 
 /// Only runs with a round can say what a round takes.
 fn with_rounds(runs: &Runs, value: fn(&Record) -> f64) -> Estimate {
-    Estimate::new(runs.records.iter().filter(|record| record.rounds > 0).map(value))
+    Estimate::new(runs.records.iter().filter(|record| record.traffic.rounds > 0).map(value))
 }
 
 fn judge_10(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {

@@ -46,8 +46,8 @@ fn all_edges(record: &Record) -> f64 {
 }
 
 fn of_a_round(runs: &Runs, value: fn(&Record) -> f64) -> Estimate {
-    let with = runs.records.iter().filter(|record| record.rounds > 0);
-    Estimate::new(with.map(|record| value(record) / record.rounds as f64))
+    let with = runs.records.iter().filter(|record| record.traffic.rounds > 0);
+    Estimate::new(with.map(|record| value(record) / record.traffic.rounds as f64))
 }
 
 fn cases(part: &MeasuredPart) -> Result<Vec<&Runs>, LabError> {

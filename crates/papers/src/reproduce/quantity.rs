@@ -9,5 +9,5 @@ pub fn regret(record: &Record) -> f64 {
 
 /// Messages with statistics.
 pub fn transfers(record: &Record) -> f64 {
-    record.transfers() as f64
+    record.traffic.transfers() as f64
 }
