@@ -9,6 +9,7 @@ use cahoots_core::{
     Setting,
 };
 use cahoots_sim::driver::Options;
+use cahoots_sim::memory::peak_resident_bytes;
 use cahoots_sim::run::{Scenario, simulate};
 use serde::Serialize;
 use serde_json::json;
@@ -61,7 +62,7 @@ fn run(name: &str, params: serde_json::Value, scenario: serde_json::Value, round
         transfers: ledger.traffic.transfers(),
         seconds: best,
         steps_per_second: ledger.steps as f64 / best,
-        peak_rss_bytes: peak_rss_bytes(),
+        peak_rss_bytes: peak_resident_bytes(),
     }
 }
 
@@ -143,13 +144,6 @@ fn upload_microseconds(clients: usize, dim: usize) -> f64 {
         best = best.min(spent.as_secs_f64() * 1e6 / batch as f64);
     }
     best
-}
-
-/// The most memory this process has had resident.
-pub fn peak_rss_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use cahoots_sim::driver::Options;
+use cahoots_sim::memory::peak_resident_bytes;
 use cahoots_sim::run::{Report, RunError, simulate};
 
 use super::record::{Curve, Effort, Privacy, Record};
@@ -33,7 +34,7 @@ pub fn run(
     let nanoseconds = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     match ran {
         Ok(Ok(report)) => {
-            let effort = Effort { nanoseconds, peak_rss_bytes: peak_rss_bytes() };
+            let effort = Effort { nanoseconds, peak_rss_bytes: peak_resident_bytes().unwrap_or_default() };
             let record = record(key, seed, &report, effort);
             if record.regret.is_finite() && record.reward.is_finite() && record.cost.is_finite() {
                 Ok(Some(record))
@@ -64,13 +65,4 @@ fn record(key: &str, seed: u64, report: &Report, effort: Effort) -> Record {
         curve: Curve::new(&ledger.curve),
         effort,
     }
-}
-
-/// The most memory this process ever had, as Linux counts it.
-fn peak_rss_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes =
-        line.and_then(|line| line.split_whitespace().next()).and_then(|number| number.parse::<u64>().ok());
-    kilobytes.unwrap_or_default() * 1024
 }

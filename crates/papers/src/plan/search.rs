@@ -1,12 +1,14 @@
 //! Thresholds by simulation: run a ladder of them, keep the best that keeps the promise, look closer.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cahoots_lab::LabError;
 use cahoots_lab::results::Estimate;
 use cahoots_sim::driver::Options;
+use cahoots_sim::ledger::Totals;
 use cahoots_sim::run::{Params, RunError, Scenario, simulate};
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::Budget;
 
@@ -71,48 +73,26 @@ impl Search<'_> {
         scenario: &Scenario,
     ) -> Result<Vec<Seen>, LabError> {
         let seeds = self.seeds as usize;
-        let next = AtomicUsize::new(0);
-        let reports = Mutex::new(vec![None; choices.len() * seeds]);
-        let failure = Mutex::new(None);
-        let work = || {
-            loop {
-                let job = next.fetch_add(1, Ordering::Relaxed);
-                if job >= choices.len() * seeds || self.stop.load(Ordering::Relaxed) {
-                    return;
-                }
-                let (choice, seed) = (&choices[job / seeds], (job % seeds) as u64);
-                let mut go_on = |_| !self.stop.load(Ordering::Relaxed);
-                match simulate(algorithm, choice, scenario, seed, Options::default(), &mut go_on) {
-                    Ok(report) => {
-                        let traffic = &report.ledger.traffic;
-                        let transfers = traffic.uploads + traffic.downloads + traffic.peer_messages;
-                        let seen = (report.ledger.regret, transfers as f64, traffic.bytes as f64);
-                        lock(&reports)[job] = Some(seen);
-                        (self.progress)();
-                    }
-                    Err(RunError::Stopped) => return,
-                    Err(error) => {
-                        lock(&failure).get_or_insert(LabError::Input(error.to_string()));
-                        return;
-                    }
-                }
-            }
+        let one = |job: usize| {
+            let (choice, seed) = (&choices[job / seeds], (job % seeds) as u64);
+            let mut go_on = |_| !self.stop.load(Ordering::Relaxed);
+            let report = simulate(algorithm, choice, scenario, seed, Options::default(), &mut go_on)?;
+            (self.progress)();
+            let Totals { regret, traffic, .. } = report.ledger.totals;
+            Ok((regret, traffic.transfers() as f64, traffic.bytes as f64))
         };
-        std::thread::scope(|scope| {
-            for _ in 0..self.jobs.clamp(1, choices.len() * seeds) {
-                scope.spawn(work);
-            }
-        });
-        if let Some(error) = failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-            return Err(error);
-        }
-        let reports: Option<Vec<(f64, f64, f64)>> =
-            reports.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).into_iter().collect();
-        let reports = reports.ok_or_else(|| LabError::Stopped("stopped".into()))?;
+        let pool = ThreadPoolBuilder::new().num_threads(self.jobs).build();
+        let pool = pool.map_err(|error| LabError::Failed(format!("cannot start a thread: {error}")))?;
+        let runs: Result<Vec<(f64, f64, f64)>, RunError> =
+            pool.install(|| (0..choices.len() * seeds).into_par_iter().map(one).collect());
+        let runs = runs.map_err(|error| match error {
+            RunError::Stopped => LabError::Stopped("stopped".into()),
+            error => LabError::Input(error.to_string()),
+        })?;
         let over = |runs: &[(f64, f64, f64)], pick: fn(&(f64, f64, f64)) -> f64| {
             Estimate::new(runs.iter().map(pick))
         };
-        Ok(reports
+        Ok(runs
             .chunks_exact(seeds)
             .map(|runs| Seen {
                 regret: over(runs, |run| run.0),
@@ -168,8 +148,4 @@ fn choose(seen: &[Seen], budget: Budget, always: f64) -> usize {
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     };
     (0..seen.len()).min_by(order).unwrap_or_default()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
