@@ -1,18 +1,7 @@
-use std::io;
-use std::path::PathBuf;
-
-/// Why a figure could not be drawn or written.
+/// Why a figure could not be drawn.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FigureError {
-    /// The file system refused.
-    #[error("cannot write the figure to {}: {source}", path.display())]
-    Write {
-        /// The file or folder that could not be written.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
     /// The picture would be larger than a viewer can be expected to open.
     #[error(
         "a picture of {width} x {height} is too large; put fewer panels in one figure \

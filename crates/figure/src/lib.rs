@@ -1,37 +1,36 @@
-//! Figures for papers and reports: one description, written as SVG and as PNG.
+//! Figures for papers and reports: one description, drawn as SVG and as PNG.
 //!
 //! A [`Figure`] says what is to be seen (axes, series, a note); layout, colours, ticks and the
 //! legend's place follow from it. [`Panels`] puts several figures in a grid. The same description
-//! always gives the same bytes: the font is part of the crate, and nothing is read from the
-//! system.
+//! always gives the same bytes: the font is part of the crate, nothing is read from the system, and
+//! nothing is written to it.
 //!
 //! The code has three parts: the description (this folder), `layout` (where everything goes) and
 //! `drawing` (a scene of shapes and texts, and its two renderers). How results become a figure is
 //! not decided here.
 
 mod axis;
+mod diagrams;
 mod drawing;
 mod error;
-mod graphs;
 mod layout;
 mod panels;
-mod save;
+mod picture;
 mod series;
 
-use std::path::Path;
-
 pub use axis::{Axis, Scale};
+pub use diagrams::{Diagram, Diagrams};
 pub use error::FigureError;
-pub use graphs::{Graph, Graphs};
 pub use panels::Panels;
+pub use picture::Picture;
 pub use series::{Mark, Point, Series};
 
-use drawing::Scene;
+pub use drawing::Scene;
 
 /// One plot: a title, two axes, some series and a note.
 ///
 /// ```
-/// use cahoots_figure::{Axis, Figure, Point, Series};
+/// use cahoots_figure::{Axis, Figure, Picture, Point, Series};
 ///
 /// let regret = (0..=100)
 ///     .map(|t| f64::from(t))
@@ -65,24 +64,7 @@ pub struct Figure {
     pub note: Option<String>,
 }
 
-impl Figure {
-    /// Writes `stem.svg` and `stem.png` (at twice the scale), creating the folder if needed.
-    ///
-    /// Both files appear complete or not at all.
-    pub fn save(&self, stem: &Path) -> Result<(), FigureError> {
-        save::save(&self.scene()?, stem)
-    }
-
-    /// The figure as an SVG document; its text stays text.
-    pub fn svg(&self) -> Result<String, FigureError> {
-        Ok(drawing::svg(&self.scene()?))
-    }
-
-    /// The figure as the bytes of a PNG file at twice the scale.
-    pub fn png(&self) -> Result<Vec<u8>, FigureError> {
-        drawing::png(&self.scene()?)
-    }
-
+impl Picture for Figure {
     fn scene(&self) -> Result<Scene, FigureError> {
         layout::figure(self)
     }

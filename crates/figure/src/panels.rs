@@ -1,7 +1,5 @@
-use std::path::Path;
-
-use crate::drawing::{self, Scene};
-use crate::{Figure, FigureError, layout, save};
+use crate::drawing::Scene;
+use crate::{Figure, FigureError, Picture, layout};
 
 /// Several figures in a grid under one title.
 ///
@@ -17,24 +15,7 @@ pub struct Panels {
     pub panels: Vec<Figure>,
 }
 
-impl Panels {
-    /// Writes `stem.svg` and `stem.png` (at twice the scale), creating the folder if needed.
-    ///
-    /// Both files appear complete or not at all.
-    pub fn save(&self, stem: &Path) -> Result<(), FigureError> {
-        save::save(&self.scene()?, stem)
-    }
-
-    /// The grid as an SVG document; its text stays text.
-    pub fn svg(&self) -> Result<String, FigureError> {
-        Ok(drawing::svg(&self.scene()?))
-    }
-
-    /// The grid as the bytes of a PNG file at twice the scale.
-    pub fn png(&self) -> Result<Vec<u8>, FigureError> {
-        drawing::png(&self.scene()?)
-    }
-
+impl Picture for Panels {
     fn scene(&self) -> Result<Scene, FigureError> {
         layout::panels(self)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cahoots_figure::{Axis, Figure, FigureError, Mark, Panels, Point, Scale, Series};
+use cahoots_figure::{Axis, Figure, Mark, Panels, Picture as _, Point, Scale, Series};
 use proptest::prelude::*;
 use roxmltree::{Document, Node};
 use tiny_skia::Pixmap;
@@ -295,32 +295,6 @@ fn png_has_twice_the_size() {
         picture.pixels().iter().map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect();
     assert!(colours.contains(&[0x00, 0x72, 0xb2]), "the first series is blue");
     assert!(picture.pixels().iter().all(|pixel| pixel.is_opaque()));
-}
-
-#[test]
-fn save_writes_both_files_and_nothing_else() {
-    let folder = tempfile::tempdir().unwrap();
-    let stem = folder.path().join("new").join("epsilon-0.5");
-    for _ in 0..2 {
-        two_lines().save(&stem).unwrap();
-    }
-    let names = std::fs::read_dir(stem.parent().unwrap()).unwrap();
-    let names: BTreeSet<String> = names.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-    assert_eq!(names, BTreeSet::from(["epsilon-0.5.png".into(), "epsilon-0.5.svg".into()]));
-    let svg = std::fs::read_to_string(folder.path().join("new/epsilon-0.5.svg")).unwrap();
-    assert_eq!(svg, two_lines().svg().unwrap());
-    let png = std::fs::read(folder.path().join("new/epsilon-0.5.png")).unwrap();
-    assert_eq!(png, two_lines().png().unwrap());
-}
-
-#[test]
-fn save_names_the_file_it_could_not_write() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("a-file");
-    std::fs::write(&file, "not a folder").unwrap();
-    let error = two_lines().save(&file.join("figure")).unwrap_err();
-    assert!(matches!(&error, FigureError::Write { path, .. } if path.ends_with("figure.svg")));
-    assert!(error.to_string().contains("figure.svg"));
 }
 
 fn awkward_number() -> impl Strategy<Value = f64> {

@@ -1,6 +1,6 @@
 //! Several figures in one picture.
 
-use cahoots_figure::{Axis, Figure, FigureError, Panels, Point, Series};
+use cahoots_figure::{Axis, Figure, FigureError, Panels, Picture as _, Point, Series};
 use roxmltree::{Document, Node};
 use tiny_skia::Pixmap;
 
@@ -108,13 +108,4 @@ fn a_grid_beyond_measure_is_refused() {
     let error = panels.svg().unwrap_err();
     assert!(matches!(error, FigureError::TooLarge { .. }));
     assert!(error.to_string().contains("fewer panels"));
-}
-
-#[test]
-fn save_writes_both_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let stem = folder.path().join("grid");
-    grid(vec![panel("a", &["LinUCB"])]).save(&stem).unwrap();
-    assert!(folder.path().join("grid.svg").exists());
-    assert!(folder.path().join("grid.png").exists());
 }

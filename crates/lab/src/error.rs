@@ -38,9 +38,6 @@ pub fn reason(error: &io::Error) -> String {
 
 impl From<cahoots_figure::FigureError> for LabError {
     fn from(error: cahoots_figure::FigureError) -> Self {
-        match error {
-            cahoots_figure::FigureError::Write { path, source } => LabError::io("write", &path, &source),
-            other => LabError::Failed(other.to_string()),
-        }
+        LabError::Failed(error.to_string())
     }
 }

@@ -10,6 +10,7 @@ mod wrap;
 pub(crate) use font::{label_width, width};
 pub(crate) use palette::{Colour, Pen};
 pub(crate) use png::png;
-pub(crate) use scene::{Anchor, Label, Outline, Rect, Scene, Shape, Spot, Step, Stroke, Text};
+pub use scene::Scene;
+pub(crate) use scene::{Anchor, Label, Outline, Rect, Shape, Spot, Step, Stroke, Text};
 pub(crate) use svg::svg;
 pub(crate) use wrap::{elide, wrap};

@@ -2,12 +2,12 @@ use super::Colour;
 
 /// A picture as a list of shapes and texts, later ones over earlier ones.
 #[derive(Debug)]
-pub(crate) struct Scene {
-    pub width: f64,
-    pub height: f64,
+pub struct Scene {
+    pub(crate) width: f64,
+    pub(crate) height: f64,
     /// What the picture is, for readers that cannot see it.
-    pub title: String,
-    pub items: Vec<Item>,
+    pub(crate) title: String,
+    pub(crate) items: Vec<Item>,
 }
 
 #[derive(Debug)]
@@ -19,27 +19,27 @@ pub(crate) enum Item {
 }
 
 impl Scene {
-    pub fn new(width: f64, height: f64, title: &str) -> Self {
+    pub(crate) fn new(width: f64, height: f64, title: &str) -> Self {
         Self { width, height, title: title.to_owned(), items: Vec::new() }
     }
 
     /// Puts everything that `draw` adds into a group named `class`.
-    pub fn group(&mut self, class: &'static str, draw: impl FnOnce(&mut Self)) {
+    pub(crate) fn group(&mut self, class: &'static str, draw: impl FnOnce(&mut Self)) {
         self.items.push(Item::Open(class));
         draw(self);
         self.items.push(Item::Close);
     }
 
-    pub fn shape(&mut self, shape: Shape) {
+    pub(crate) fn shape(&mut self, shape: Shape) {
         self.items.push(Item::Shape(shape));
     }
 
-    pub fn text(&mut self, text: Text) {
+    pub(crate) fn text(&mut self, text: Text) {
         self.items.push(Item::Text(text));
     }
 
     /// A straight line.
-    pub fn line(&mut self, class: &'static str, from: Spot, to: Spot, stroke: Stroke) {
+    pub(crate) fn line(&mut self, class: &'static str, from: Spot, to: Spot, stroke: Stroke) {
         self.shape(Shape {
             class,
             outline: Outline::Path(vec![Step::Move(from), Step::Line(to)]),

@@ -8,6 +8,7 @@ use super::bounds::{LowerBounds, Theory};
 use super::curves::{self, SeedCurve};
 use super::statistics::Estimate;
 use crate::error::LabError;
+use crate::files;
 use crate::run::{Curve, Manifest, ManifestEntry, read_manifest};
 
 /// Lines in one panel, at most.
@@ -87,7 +88,7 @@ fn save(manifest: &Manifest, drawn: &[Drawn], one: Draw<'_>, stem: &Path) -> Res
     let stages = manifest.stages.len();
     if stages == 1 {
         let figure = Figure { title, ..one(&of_stage(0)) };
-        return Ok(figure.save(stem)?);
+        return files::draw(stem, &figure);
     }
     let panel = |stage: usize| Figure {
         title: manifest.stages[stage]["label"].as_str().unwrap_or_default().to_string(),
@@ -97,7 +98,7 @@ fn save(manifest: &Manifest, drawn: &[Drawn], one: Draw<'_>, stem: &Path) -> Res
     let title =
         if shown < stages { format!("{title} (the first {shown} of {stages} worlds)") } else { title };
     let columns = if shown <= 4 { 2 } else { 3 };
-    Ok(Panels { title, columns, panels: (0..shown).map(panel).collect() }.save(stem)?)
+    files::draw(stem, &Panels { title, columns, panels: (0..shown).map(panel).collect() })
 }
 
 fn over_time(manifest: &Manifest, drawn: &[&Drawn], theory: Theory) -> Figure {

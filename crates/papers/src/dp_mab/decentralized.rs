@@ -1,7 +1,7 @@
 //! Figures 9 and 10, Table I: clients on a graph.
 
 use cahoots_core::Topology;
-use cahoots_figure::{Axis, Figure, Graphs, Panels, Series};
+use cahoots_figure::{Axis, Diagrams, Figure, Panels, Series};
 use cahoots_lab::LabError;
 use cahoots_lab::results::{Estimate, readable, topology_of, topology_picture};
 use cahoots_lab::run::Record;
@@ -50,7 +50,7 @@ fn graph(part: &MeasuredPart, label: &str) -> Result<Topology, LabError> {
 
 fn judge_9(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
     let part = measured.part("five")?;
-    let mut graphs = Vec::new();
+    let mut diagrams = Vec::new();
     for (label, edges, diameter) in [
         ("Fully-connected", Some(10), Some(1)),
         ("Star", Some(4), Some(2)),
@@ -67,10 +67,10 @@ fn judge_9(measured: &Measured, findings: &mut Findings) -> Result<(), LabError>
             let ours = format!("{} edges, diameter {}", graph.edges(), graph.diameter());
             findings.claim(label, format!("{edges} edges, diameter {diameter}"), ours, verdict);
         }
-        graphs.push(topology_picture(label, &graph, &[]));
+        diagrams.push(topology_picture(label, &graph, &[]));
     }
     findings.note("The paper's random graph is not printed; each pair is joined with probability 0.5 here.");
-    findings.figure("figure-9", Graphs { title: "Graphs of five clients".into(), columns: 4, graphs });
+    findings.figure("figure-9", Diagrams { title: "Graphs of five clients".into(), columns: 4, diagrams });
     Ok(())
 }
 
@@ -212,7 +212,7 @@ fn judge_table_1(measured: &Measured, findings: &mut Findings) -> Result<(), Lab
     findings.note(
         "The extra regret of a graph is what its waiting costs: the bounds hide a constant, taken to be one.",
     );
-    let graphs =
+    let diagrams =
         ["Star", "Ring", "Fully-connected", "3-regular", "4-regular", "6-regular"].iter().map(|label| {
             graph(part, label).map(|graph| {
                 topology_picture(
@@ -222,8 +222,8 @@ fn judge_table_1(measured: &Measured, findings: &mut Findings) -> Result<(), Lab
                 )
             })
         });
-    let graphs = graphs.collect::<Result<_, _>>()?;
-    findings.figure("table-1", Graphs { title: "The graphs of Table I".into(), columns: 3, graphs });
+    let diagrams = diagrams.collect::<Result<_, _>>()?;
+    findings.figure("table-1", Diagrams { title: "The graphs of Table I".into(), columns: 3, diagrams });
     Ok(())
 }
 

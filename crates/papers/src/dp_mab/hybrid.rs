@@ -1,6 +1,6 @@
 //! Figure 11 and Table II: components with sinks.
 
-use cahoots_figure::{Axis, Figure, Graphs, Panels, Series};
+use cahoots_figure::{Axis, Diagrams, Figure, Panels, Series};
 use cahoots_lab::LabError;
 use cahoots_lab::results::{Estimate, readable, topology_of, topology_picture};
 use cahoots_lab::run::Record;
@@ -127,7 +127,7 @@ fn judge_table_2(measured: &Measured, findings: &mut Findings) -> Result<(), Lab
         Some((345.0, 345.0)),
         Some((5000.0, 5000.0)),
     ];
-    let mut graphs = Vec::new();
+    let mut diagrams = Vec::new();
     for (runs, told) in cases(part)?.into_iter().zip(told) {
         let (single, every) = (of_a_round(runs, one_way), of_a_round(runs, all_edges));
         let label = &runs.label;
@@ -152,10 +152,10 @@ fn judge_table_2(measured: &Measured, findings: &mut Findings) -> Result<(), Lab
         let world = part.experiment.stages[0].scenario.check();
         let world = world.map_err(|error| LabError::Failed(error.to_string()))?;
         if let Some((graph, sinks)) = topology_of(&runs.algorithm, &runs.params, world.setting())? {
-            graphs.push(topology_picture(label.clone(), &graph, &sinks));
+            diagrams.push(topology_picture(label.clone(), &graph, &sinks));
         }
     }
     findings.note("c1 = 50, c2 = 1. Case 2 is printed with 63 clients in its first component; read as 53.");
-    findings.figure("table-2", Graphs { title: "Components and their sinks".into(), columns: 3, graphs });
+    findings.figure("table-2", Diagrams { title: "Components and their sinks".into(), columns: 3, diagrams });
     Ok(())
 }

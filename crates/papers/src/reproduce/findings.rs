@@ -1,6 +1,6 @@
 //! What an item's `judge` writes down.
 
-use cahoots_figure::{Figure, Graphs, Panels};
+use cahoots_figure::Picture;
 use cahoots_lab::results::{Estimate, plus_minus, readable};
 use cahoots_lab::run::Record;
 
@@ -13,38 +13,9 @@ pub struct Findings {
     /// Claims in the order of the paper.
     pub claims: Vec<Claim>,
     /// Figures and their names.
-    pub figures: Vec<(String, Picture)>,
+    pub figures: Vec<(String, Box<dyn Picture>)>,
     /// What a reader must know to read the rest: choices made where the paper is silent, findings.
     pub notes: Vec<String>,
-}
-
-/// One plot, or several in a grid.
-#[derive(Debug)]
-pub enum Picture {
-    /// One.
-    Figure(Figure),
-    /// Several.
-    Panels(Panels),
-    /// Who can talk to whom.
-    Graphs(Graphs),
-}
-
-impl From<Figure> for Picture {
-    fn from(figure: Figure) -> Picture {
-        Picture::Figure(figure)
-    }
-}
-
-impl From<Graphs> for Picture {
-    fn from(graphs: Graphs) -> Picture {
-        Picture::Graphs(graphs)
-    }
-}
-
-impl From<Panels> for Picture {
-    fn from(panels: Panels) -> Picture {
-        Picture::Panels(panels)
-    }
 }
 
 /// Who says so.
@@ -177,8 +148,8 @@ impl Findings {
     }
 
     /// A figure, written to `name.svg` and `name.png`.
-    pub fn figure(&mut self, name: impl Into<String>, picture: impl Into<Picture>) {
-        self.figures.push((name.into(), picture.into()));
+    pub fn figure(&mut self, name: impl Into<String>, picture: impl Picture + 'static) {
+        self.figures.push((name.into(), Box::new(picture)));
     }
 
     /// Something a reader must know.

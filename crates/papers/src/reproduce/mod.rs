@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 pub use claim::{Claim, Said, Verdict};
-pub use findings::{Findings, Picture};
+pub use findings::Findings;
 pub use measured::{Measured, MeasuredPart, Runs};
 pub use paper::{Paper, items, select};
 pub use report::Report;

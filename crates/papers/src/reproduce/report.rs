@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use cahoots_figure::Picture;
 use cahoots_lab::LabError;
 use cahoots_lab::files;
 use serde::Serialize;
 
 use super::claim::Claim;
-use super::findings::{Findings, Picture};
+use super::findings::Findings;
 use super::measured::Measured;
 use super::{Item, state};
 
@@ -36,7 +37,7 @@ pub struct Report {
     /// Where everything is.
     pub folder: PathBuf,
     #[serde(skip)]
-    pictures: Vec<(String, Picture)>,
+    pictures: Vec<(String, Box<dyn Picture>)>,
 }
 
 impl Report {
@@ -71,12 +72,7 @@ impl Report {
     pub(super) fn write(&mut self, folder: &Path) -> Result<(), LabError> {
         self.folder = folder.to_path_buf();
         for (name, picture) in &self.pictures {
-            let stem = folder.join(name);
-            match picture {
-                Picture::Figure(figure) => figure.save(&stem)?,
-                Picture::Panels(panels) => panels.save(&stem)?,
-                Picture::Graphs(graphs) => graphs.save(&stem)?,
-            }
+            files::draw(&folder.join(name), picture.as_ref())?;
         }
         files::write(&folder.join("report.md"), self.markdown().as_bytes())?;
         // Last, so that a folder with it is a folder with everything.

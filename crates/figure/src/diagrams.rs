@@ -1,25 +1,24 @@
 //! Pictures of who can talk to whom.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
-use std::path::Path;
 
-use crate::drawing::{self, Anchor, Colour, Outline, Pen, Rect, Scene, Shape, Spot, Stroke, Text, elide};
-use crate::{FigureError, save};
+use crate::drawing::{Anchor, Colour, Outline, Pen, Rect, Scene, Shape, Spot, Stroke, Text, elide};
+use crate::{FigureError, Picture};
 
-/// Several graphs in a grid under one title.
+/// Several diagrams in a grid under one title.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Graphs {
+pub struct Diagrams {
     /// The line above the grid; empty for none.
     pub title: String,
-    /// Graphs per row; zero counts as one.
+    /// Diagrams per row; zero counts as one.
     pub columns: usize,
-    /// The graphs, row by row.
-    pub graphs: Vec<Graph>,
+    /// The diagrams, row by row.
+    pub diagrams: Vec<Diagram>,
 }
 
-/// A graph: its components stand side by side, the nodes of each on a circle.
+/// Nodes and edges; components stand side by side, the nodes of each on a circle.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Graph {
+pub struct Diagram {
     /// The line above it.
     pub title: String,
     /// The nodes of each component, in the order in which they are placed.
@@ -30,7 +29,7 @@ pub struct Graph {
     pub sinks: Vec<u32>,
 }
 
-/// Width and height of one graph.
+/// Width and height of one diagram.
 const SIDE: f64 = 320.0;
 const TITLE: f64 = 20.0;
 const CAPTION: f64 = 15.0;
@@ -38,20 +37,10 @@ const PADDING: f64 = 14.0;
 /// Up to so many nodes are numbered.
 const NUMBERED: usize = 40;
 
-impl Graphs {
-    /// Writes `stem.svg` and `stem.png` (at twice the scale), creating the folder if needed.
-    pub fn save(&self, stem: &Path) -> Result<(), FigureError> {
-        save::save(&self.scene(), stem)
-    }
-
-    /// The grid as an SVG document; its text stays text.
-    pub fn svg(&self) -> String {
-        drawing::svg(&self.scene())
-    }
-
-    fn scene(&self) -> Scene {
-        let columns = self.columns.clamp(1, self.graphs.len().max(1));
-        let rows = self.graphs.len().div_ceil(columns);
+impl Picture for Diagrams {
+    fn scene(&self) -> Result<Scene, FigureError> {
+        let columns = self.columns.clamp(1, self.diagrams.len().max(1));
+        let rows = self.diagrams.len().div_ceil(columns);
         let top = if self.title.is_empty() { PADDING } else { PADDING + TITLE * 1.6 };
         let cell = SIDE + CAPTION * 2.0;
         let width = columns as f64 * (SIDE + PADDING) + PADDING;
@@ -68,16 +57,16 @@ impl Graphs {
             let title = elide(&self.title, TITLE, width - 2.0 * PADDING);
             scene.text(Text::new("title", title, at, TITLE).anchored(Anchor::Middle));
         }
-        for (number, graph) in self.graphs.iter().enumerate() {
+        for (number, diagram) in self.diagrams.iter().enumerate() {
             let left = PADDING + (number % columns) as f64 * (SIDE + PADDING);
             let above = top + (number / columns) as f64 * (cell + PADDING);
-            graph.draw(Rect::new(left, above, SIDE, cell), &mut scene);
+            diagram.draw(Rect::new(left, above, SIDE, cell), &mut scene);
         }
-        scene
+        Ok(scene)
     }
 }
 
-impl Graph {
+impl Diagram {
     fn draw(&self, room: Rect, scene: &mut Scene) {
         let at = Spot::new(room.left + room.width / 2.0, room.top + CAPTION);
         let title = elide(&self.title, CAPTION, room.width);
@@ -153,18 +142,19 @@ mod tests {
 
     #[test]
     fn every_node_and_edge_is_drawn_and_sinks_stand_out() {
-        let graph = Graph {
+        let diagram = Diagram {
             title: "two components".into(),
             components: vec![vec![0, 1, 2, 3], vec![4, 5]],
             edges: vec![(0, 1), (1, 2), (2, 3), (4, 5)],
             sinks: vec![1, 4],
         };
-        let graphs = Graphs { title: "Topology".into(), columns: 2, graphs: vec![graph.clone(), graph] };
-        let svg = graphs.svg();
+        let diagrams =
+            Diagrams { title: "Topology".into(), columns: 2, diagrams: vec![diagram.clone(), diagram] };
+        let svg = diagrams.svg().unwrap();
         let count = |class: &str| svg.matches(&format!("class=\"{class}\"")).count();
         assert_eq!((count("edge"), count("node"), count("sink")), (8, 8, 4));
         assert!(svg.contains("two components"));
-        let places = graphs.graphs[0].places(Rect::new(0.0, 0.0, SIDE, SIDE));
+        let places = diagrams.diagrams[0].places(Rect::new(0.0, 0.0, SIDE, SIDE));
         for (one, a, _) in &places {
             for (other, b, _) in &places {
                 let apart = ((a.x - b.x).powi(2) + (a.y - b.y).powi(2)).sqrt();
