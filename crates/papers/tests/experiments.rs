@@ -29,12 +29,12 @@ fn every_experiment_file_can_be_read() {
 
 #[test]
 fn every_experiment_file_belongs_to_a_table_or_figure() {
-    let parts: Vec<&str> = items().flat_map(|item| item.parts).map(|part| part.text).collect();
+    let known: Vec<&str> = items().flat_map(|item| item.experiments).map(|file| file.text).collect();
     let files = files();
     assert!(files.len() >= 40);
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
-        assert!(parts.contains(&text.as_str()), "nothing runs {}", file.display());
+        assert!(known.contains(&text.as_str()), "nothing runs {}", file.display());
     }
 }
 

@@ -6,78 +6,87 @@ use cahoots_lab::results::{Estimate, readable};
 use cahoots_lab::run::Record;
 
 use super::trade_off::{as_percent, at_equal_communication};
-use crate::reproduce::findings::AUTHORS_CODE;
 use crate::reproduce::quantity::{regret, transfers};
-use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Said, Verdict};
+use crate::reproduce::{
+    AUTHORS_CODE, Cost, ExperimentFile, Item, Measured, MeasuredExperiment, Reference, ReportBuilder, Runs,
+    Verdict,
+};
 
 /// Figure 2(a).
 pub const UNIFORM: Item = Item {
     name: "async-linucb/figure-2a",
     title: "Async-LinUCB and Sync-LinUCB: regret against communication, uniform clients",
-    parts: &[Part { name: "uniform", text: include_str!("experiments/figure-2a.toml"), quick_seeds: 3 }],
+    experiments: &[ExperimentFile {
+        name: "uniform",
+        text: include_str!("experiments/figure-2a.toml"),
+        quick_seeds: 3,
+    }],
     seconds: Cost { full: 180.0, quick: 60.0 },
-    judge: judge_uniform,
+    check_claims: check_uniform,
 };
 
 /// Figure 2(b).
 pub const UNEVEN: Item = Item {
     name: "async-linucb/figure-2b",
     title: "Async-LinUCB and Sync-LinUCB: regret against communication, uneven clients",
-    parts: &[Part { name: "uneven", text: include_str!("experiments/figure-2b.toml"), quick_seeds: 3 }],
+    experiments: &[ExperimentFile {
+        name: "uneven",
+        text: include_str!("experiments/figure-2b.toml"),
+        quick_seeds: 3,
+    }],
     seconds: Cost { full: 800.0, quick: 240.0 },
-    judge: judge_uneven,
+    check_claims: check_uneven,
 };
 
 /// Single dots of the figure, beside what the authors' code gave.
 pub const AUTHORS: Item = Item {
     name: "async-linucb/authors-code",
     title: "Async-LinUCB and Sync-LinUCB beside the authors' code, threshold by threshold",
-    parts: &[Part {
+    experiments: &[ExperimentFile {
         name: "thresholds",
         text: include_str!("experiments/authors-code.toml"),
         quick_seeds: 3,
     }],
     seconds: Cost { full: 20.0, quick: 8.0 },
-    judge: judge_authors,
+    check_claims: check_authors,
 };
 
 const ASYNC: &str = "Async-LinUCB";
 const SYNC: &str = "Sync-LinUCB";
 
-fn judge_uniform(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("uniform")?;
+fn check_uniform(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("uniform")?;
     let (asynchronous, synchronous) = families(part, "");
-    smooth(findings, ASYNC, &asynchronous);
-    smooth(findings, SYNC, &synchronous);
+    smooth(report, ASYNC, &asynchronous);
+    smooth(report, SYNC, &synchronous);
     compare(
-        findings,
+        report,
         "uniform clients",
         "Sync-LinUCB needs less communication for the same regret",
         (SYNC, &synchronous),
         (ASYNC, &asynchronous),
     );
-    findings.note(EQUAL_COST);
-    findings
-        .figure("figure-2a", Figure { title: "(a) Uniform client distribution".into(), ..panel(part, "") });
+    report.note(EQUAL_COST);
+    report.figure("figure-2a", Figure { title: "(a) Uniform client distribution".into(), ..panel(part, "") });
     Ok(())
 }
 
-fn judge_uneven(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("uneven")?;
+fn check_uneven(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("uneven")?;
     for stage in part.stages() {
         let (asynchronous, synchronous) = families(part, stage);
         compare(
-            findings,
+            report,
             stage,
             "Async-LinUCB needs less communication for the same regret",
             (ASYNC, &asynchronous),
             (SYNC, &synchronous),
         );
     }
-    findings.note("The paper does not print its non-uniform distribution; each law here is one of ours.");
-    findings.note(EQUAL_COST);
+    report.note("The paper does not print its non-uniform distribution; each law here is one of ours.");
+    report.note(EQUAL_COST);
     let panels = part.stages().into_iter().map(|stage| Figure { title: stage.into(), ..panel(part, stage) });
-    findings.figure(
+    report.figure(
         "figure-2b",
         Panels { title: "(b) Non-uniform client distributions".into(), columns: 3, panels: panels.collect() },
     );
@@ -85,36 +94,42 @@ fn judge_uneven(measured: &Measured, findings: &mut Findings) -> Result<(), LabE
 }
 
 /// What the authors' code gave: threshold, regret with its spread and number of instances, transfers.
-const GIVEN: [(&str, f64, Said, f64); 6] = [
-    (ASYNC, 5.0, Said { mean: 933.0, sd: Some(56.0), runs: 6 }, 17_429.0),
-    (ASYNC, 100.0, Said { mean: 1618.0, sd: Some(128.0), runs: 6 }, 10_958.0),
-    (ASYNC, f64::INFINITY, Said { mean: 7845.0, sd: Some(184.0), runs: 6 }, 0.0),
-    (SYNC, 1.0, Said { mean: 721.0, sd: Some(13.0), runs: 3 }, 1.0e6),
-    (SYNC, 10.0, Said { mean: 786.0, sd: Some(48.0), runs: 6 }, 25_815.0),
-    (SYNC, 1000.0, Said { mean: 3505.0, sd: Some(138.0), runs: 6 }, 2_000.0),
+const GIVEN: [(&str, f64, Reference, f64); 6] = [
+    (ASYNC, 5.0, Reference { mean: 933.0, sd: Some(56.0), runs: 6 }, 17_429.0),
+    (ASYNC, 100.0, Reference { mean: 1618.0, sd: Some(128.0), runs: 6 }, 10_958.0),
+    (ASYNC, f64::INFINITY, Reference { mean: 7845.0, sd: Some(184.0), runs: 6 }, 0.0),
+    (SYNC, 1.0, Reference { mean: 721.0, sd: Some(13.0), runs: 3 }, 1.0e6),
+    (SYNC, 10.0, Reference { mean: 786.0, sd: Some(48.0), runs: 6 }, 25_815.0),
+    (SYNC, 1000.0, Reference { mean: 3505.0, sd: Some(138.0), runs: 6 }, 2_000.0),
 ];
 
-fn judge_authors(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("thresholds")?;
-    for (block, threshold, said, sent) in GIVEN {
+fn check_authors(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("thresholds")?;
+    for (block, threshold, reference, sent) in GIVEN {
         let key = if block == ASYNC { "ratio" } else { "sync_threshold" };
         let Some(runs) = part.block(block).find(|runs| runs.swept_number(key) == Some(threshold)) else {
             return Err(LabError::Failed(format!("no entry for {block} {threshold}")));
         };
-        findings.number_from(AUTHORS_CODE, format!("regret, {}", runs.label), said, runs, regret);
+        report.number_from(AUTHORS_CODE, format!("regret, {}", runs.label), reference, runs, regret);
         if sent > 0.0 {
             // 1.00M is all that is known of the largest: its rounding is its spread.
-            let rounded = Said::with_sd(sent, 1e4 / 12f64.sqrt(), 1);
-            let said = if sent == 1.0e6 { rounded } else { Said::mean(sent, said.runs) };
-            findings.number_from(AUTHORS_CODE, format!("transfers, {}", runs.label), said, runs, transfers);
+            let rounded = Reference::with_sd(sent, 1e4 / 12f64.sqrt(), 1);
+            let reference = if sent == 1.0e6 { rounded } else { Reference::mean(sent, reference.runs) };
+            report.number_from(
+                AUTHORS_CODE,
+                format!("transfers, {}", runs.label),
+                reference,
+                runs,
+                transfers,
+            );
         }
     }
-    findings.note("The paper prints no numbers beside its dots; these come from running the authors' code.");
-    findings.note(
+    report.note("The paper prints no numbers beside its dots; these come from running the authors' code.");
+    report.note(
         "A pool of arms of equal length ties on a client's first pull, so the order in which it is offered \
          moves regret at gamma = 5 by a fifth; it is offered in the pool's own order, as in that code.",
     );
-    findings.figure("authors-code", panel(part, ""));
+    report.figure("authors-code", panel(part, ""));
     Ok(())
 }
 
@@ -122,30 +137,36 @@ const EQUAL_COST: &str = "Compared at equal communication: the mean of ln(regret
     that both families reach, one value per seed. Less regret for the same communication is less \
     communication for the same regret, as both curves fall.";
 
-fn families<'a>(part: &'a MeasuredPart, stage: &str) -> (Vec<&'a Runs>, Vec<&'a Runs>) {
+fn families<'a>(part: &'a MeasuredExperiment, stage: &str) -> (Vec<&'a Runs>, Vec<&'a Runs>) {
     let of = |block| part.block(block).filter(|runs| runs.stage == stage).collect();
     (of(ASYNC), of(SYNC))
 }
 
-fn compare(findings: &mut Findings, what: &str, paper: &str, one: (&str, &[&Runs]), other: (&str, &[&Runs])) {
+fn compare(
+    report: &mut ReportBuilder,
+    what: &str,
+    paper: &str,
+    one: (&str, &[&Runs]),
+    other: (&str, &[&Runs]),
+) {
     match at_equal_communication(one.1, other.1) {
         Some(difference) => {
             let ours = format!("regret of {} against {}: {}", one.0, other.0, as_percent(&difference));
-            findings.below_zero(what, paper, ours, &difference);
+            report.below_zero(what, paper, ours, &difference);
         }
-        None => findings.claim(what, paper, "no common range of communication", Verdict::Undecided),
+        None => report.claim(what, paper, "no common range of communication", Verdict::Undecided),
     }
 }
 
 /// A smooth trade-off: from each threshold to the next larger one, regret grows and less is sent.
-fn smooth(findings: &mut Findings, name: &str, family: &[&Runs]) {
-    monotone(findings, format!("{name}: regret"), "grows with the threshold", family, regret, 1.0);
-    monotone(findings, format!("{name}: communication"), "falls with the threshold", family, transfers, -1.0);
+fn smooth(report: &mut ReportBuilder, name: &str, family: &[&Runs]) {
+    monotone(report, format!("{name}: regret"), "grows with the threshold", family, regret, 1.0);
+    monotone(report, format!("{name}: communication"), "falls with the threshold", family, transfers, -1.0);
 }
 
 /// Whether something grows (or falls, for a `sign` of -1) at every step of a family.
 fn monotone(
-    findings: &mut Findings,
+    report: &mut ReportBuilder,
     what: String,
     paper: &str,
     family: &[&Runs],
@@ -175,10 +196,10 @@ fn monotone(
     } else {
         Verdict::Undecided
     };
-    findings.claim(what, paper, ours, verdict);
+    report.claim(what, paper, ours, verdict);
 }
 
-fn panel(part: &MeasuredPart, stage: &str) -> Figure {
+fn panel(part: &MeasuredExperiment, stage: &str) -> Figure {
     let seeds = part.experiment.seeds.len();
     let dots = |block: &str, key: &str| {
         let dot = |runs: &Runs| {

@@ -5,20 +5,25 @@ use cahoots_lab::LabError;
 use cahoots_lab::results::{readable, with_band};
 use cahoots_lab::run::Record;
 
-use crate::reproduce::findings::AUTHORS_CODE;
 use crate::reproduce::quantity::{regret, transfers};
-use crate::reproduce::{Cost, Findings, Item, Measured, Part, Runs, Said, Verdict};
+use crate::reproduce::{
+    AUTHORS_CODE, Cost, ExperimentFile, Item, Measured, Reference, ReportBuilder, Runs, Verdict,
+};
 
 /// Figure 3.
 pub const ITEM: Item = Item {
     name: "async-linucb/figure-3",
     title: "Async-LinUCB-AM: more global features, less regret, more communication",
-    parts: &[
-        Part { name: "paper", text: include_str!("experiments/figure-3.toml"), quick_seeds: 3 },
-        Part { name: "authors", text: include_str!("experiments/figure-3-authors.toml"), quick_seeds: 3 },
+    experiments: &[
+        ExperimentFile { name: "paper", text: include_str!("experiments/figure-3.toml"), quick_seeds: 3 },
+        ExperimentFile {
+            name: "authors",
+            text: include_str!("experiments/figure-3-authors.toml"),
+            quick_seeds: 3,
+        },
     ],
     seconds: Cost { full: 60.0, quick: 20.0 },
-    judge,
+    check_claims,
 };
 
 /// Parts, and what they are called.
@@ -32,12 +37,12 @@ fn unsent(record: &Record) -> f64 {
     -transfers(record)
 }
 
-fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
+fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
     for (part, reading) in READINGS {
-        let family: Vec<&Runs> = measured.part(part)?.runs.iter().collect();
-        trend(findings, &format!("regret, {reading}"), "keeps decreasing with d_g", &family, regret, 1.0);
+        let family: Vec<&Runs> = measured.experiment(part)?.runs.iter().collect();
+        trend(report, &format!("regret, {reading}"), "keeps decreasing with d_g", &family, regret, 1.0);
         trend(
-            findings,
+            report,
             &format!("communication, {reading}"),
             "keeps increasing with d_g",
             &family,
@@ -47,18 +52,24 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
     }
     let given = [("dim_global=4", 10_350.0, 4_017.0), ("dim_global=24", 2_000.0, 16_107.0)];
     for (world, regret_said, sent_said) in given {
-        if let Some(runs) = measured.part("authors")?.runs.iter().find(|runs| runs.stage == world) {
+        if let Some(runs) = measured.experiment("authors")?.runs.iter().find(|runs| runs.stage == world) {
             let what = |quantity: &str| format!("{quantity}, {world}");
-            findings.number_from(AUTHORS_CODE, what("regret"), Said::mean(regret_said, 1), runs, regret);
-            findings.number_from(AUTHORS_CODE, what("transfers"), Said::mean(sent_said, 1), runs, transfers);
+            report.number_from(AUTHORS_CODE, what("regret"), Reference::mean(regret_said, 1), runs, regret);
+            report.number_from(
+                AUTHORS_CODE,
+                what("transfers"),
+                Reference::mean(sent_said, 1),
+                runs,
+                transfers,
+            );
         }
     }
-    findings.note(
+    report.note(
         "As the paper says: arms in unit balls, radii with sigma + 2, State 0 of Algorithm 5. As in the authors' \
          code: their pool of arms (a unit row cut in two), radii with sigma, no State 0.",
     );
-    findings.note("What the authors' code gave is one instance of unknown spread, so it is compared with the spread of ours.");
-    let seeds = measured.part("paper")?.experiment.seeds.len();
+    report.note("What the authors' code gave is one instance of unknown spread, so it is compared with the spread of ours.");
+    let seeds = measured.experiment("paper")?.experiment.seeds.len();
     let panel = |title: &str, label: &str, value: fn(&Record) -> f64| -> Result<Figure, LabError> {
         let mut series = Vec::new();
         for (part, reading) in READINGS {
@@ -66,8 +77,10 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
                 let at = runs.estimate(value);
                 with_band(Point::new(share(runs), at.mean), &at)
             };
-            series
-                .push(Series::connected_dots(reading, measured.part(part)?.runs.iter().map(point).collect()));
+            series.push(Series::connected_dots(
+                reading,
+                measured.experiment(part)?.runs.iter().map(point).collect(),
+            ));
         }
         Ok(Figure {
             title: title.into(),
@@ -77,7 +90,7 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
             note: Some(format!("mean over {seeds} seeds, bars: 95% confidence")),
         })
     };
-    findings.figure(
+    report.figure(
         "figure-3",
         Panels {
             title: "Heterogeneous clients, gamma = 5".into(),
@@ -98,7 +111,7 @@ fn share(runs: &Runs) -> f64 {
 
 /// Whether something falls from each world to the next.
 fn trend(
-    findings: &mut Findings,
+    report: &mut ReportBuilder,
     what: &str,
     paper: &str,
     family: &[&Runs],
@@ -115,5 +128,5 @@ fn trend(
         Verdict::Undecided
     };
     let seen: Vec<String> = family.iter().map(|runs| readable(sign * runs.estimate(value).mean)).collect();
-    findings.claim(what, paper, seen.join(", "), verdict);
+    report.claim(what, paper, seen.join(", "), verdict);
 }

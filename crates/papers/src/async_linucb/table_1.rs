@@ -6,19 +6,19 @@ use cahoots_lab::results::{Estimate, plus_minus, readable, with_band};
 use cahoots_lab::run::Record;
 
 use crate::reproduce::quantity::{regret, transfers};
-use crate::reproduce::{Cost, Findings, Item, Measured, Part, Runs, Verdict};
+use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder, Runs, Verdict};
 
 /// Table 1.
 pub const ITEM: Item = Item {
     name: "async-linucb/table-1",
     title: "Upper bounds for regret and communication, beside measurements at N = 16, 64, 256",
-    parts: &[
-        Part { name: "n16", text: include_str!("experiments/table-1-n16.toml"), quick_seeds: 3 },
-        Part { name: "n64", text: include_str!("experiments/table-1-n64.toml"), quick_seeds: 3 },
-        Part { name: "n256", text: include_str!("experiments/table-1-n256.toml"), quick_seeds: 3 },
+    experiments: &[
+        ExperimentFile { name: "n16", text: include_str!("experiments/table-1-n16.toml"), quick_seeds: 3 },
+        ExperimentFile { name: "n64", text: include_str!("experiments/table-1-n64.toml"), quick_seeds: 3 },
+        ExperimentFile { name: "n256", text: include_str!("experiments/table-1-n256.toml"), quick_seeds: 3 },
     ],
     seconds: Cost { full: 120.0, quick: 40.0 },
-    judge,
+    check_claims,
 };
 
 /// Parts and their numbers of clients.
@@ -41,14 +41,14 @@ const ROWS: [Row; 6] = [
     Row { label: "Sync D = T/(N^3/2 d log T)", regret: 0.25, uniform: Some(1.25), uneven: Some(1.75) },
 ];
 
-fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let stages: Vec<String> = measured.part("n16")?.stages().into_iter().map(String::from).collect();
+fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let stages: Vec<String> = measured.experiment("n16")?.stages().into_iter().map(String::from).collect();
     for row in &ROWS {
         for (place, stage) in stages.iter().enumerate() {
             let sizes = over_sizes(measured, row.label, stage)?;
             let (what, power) = (format!("R_T, {}, {stage}", row.label), row.regret);
             let text = if power == 0.0 { "d √T log T".into() } else { format!("N^{power} d √T log T") };
-            bound(findings, &what, (&text, regret_unit(), power), &sizes, regret);
+            bound(report, &what, (&text, regret_unit(), power), &sizes, regret);
             let what = format!("C_T, {}, {stage}", row.label);
             if let Some(power) = if place == 0 { row.uniform } else { row.uneven } {
                 let always = row.label.ends_with("= 1");
@@ -57,15 +57,15 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
                 } else {
                     (format!("N^{power} d log T"), transfers_unit())
                 };
-                bound(findings, &what, (&text, unit, power), &sizes, transfers);
+                bound(report, &what, (&text, unit, power), &sizes, transfers);
             } else {
                 let sent = sizes[2].estimate(transfers).mean;
                 let verdict = if sent == 0.0 { Verdict::Holds } else { Verdict::DoesNotHold };
-                findings.claim(what, "0", readable(sent), verdict);
+                report.claim(what, "0", readable(sent), verdict);
             }
         }
     }
-    let part = measured.part("n256")?;
+    let part = measured.experiment("n256")?;
     let at = |label: &str, stage: &str| {
         let found = part.runs.iter().find(|runs| runs.block == label && runs.stage == stage);
         found.ok_or_else(|| LabError::Failed(format!("no entry {label} in {stage}")))
@@ -77,29 +77,29 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
         let (asynchronous, synchronous) =
             (at("Async gamma = exp(N^-1/2)", stage)?, at("Sync D = T/(N^3/2 d log T)", stage)?);
         let (one, other) = if sync_first { (synchronous, asynchronous) } else { (asynchronous, synchronous) };
-        findings.less(format!("{paper} (C_T at N = 256)"), one, other, transfers);
+        report.less(format!("{paper} (C_T at N = 256)"), one, other, transfers);
     }
-    findings.note(
+    report.note(
         "A bound that hides a constant is taken to hold where all three values lie below it with a constant of \
          one, and to fail where one lies above and the values also grow faster with N than it does. The exponent \
          of N is by least squares over N = 16, 64, 256, one value per seed, T fixed.",
     );
-    findings.note(
+    report.note(
         "Regret grows faster with N than its bounds do, far below them: at this T it is mostly what newcomers \
          pay, a term linear in N that Theorem 3.2's proof has (64 N / (3 lambda_c) log(2 N T d / delta)) and the \
          table leaves out.",
     );
-    findings.note(
+    report.note(
         "The last two claims compare entries whose bounds on regret agree, as the table does; their measured \
          regrets do not (see the rows above). Figures 2(a) and 2(b) compare at equal communication.",
     );
-    findings.figure("table-1", picture(measured, &stages)?);
+    report.figure("table-1", picture(measured, &stages)?);
     Ok(())
 }
 
 fn over_sizes<'a>(measured: &'a Measured, label: &str, stage: &str) -> Result<Vec<&'a Runs>, LabError> {
     let of = |(part, _): &(&'static str, f64)| {
-        let runs = &measured.part(part)?.runs;
+        let runs = &measured.experiment(part)?.runs;
         let found = runs.iter().find(|runs| runs.block == label && runs.stage == stage);
         found.ok_or_else(|| LabError::Failed(format!("{part} has no entry {label} in {stage}")))
     };
@@ -136,7 +136,7 @@ fn transfers_unit() -> f64 {
 /// An upper bound that hides a constant: it holds where the measured values lie below it with a
 /// constant of one, and fails where they lie above and also grow faster with N.
 fn bound(
-    findings: &mut Findings,
+    report: &mut ReportBuilder,
     what: &str,
     (text, unit, allowed): (&str, f64, f64),
     sizes: &[&Runs],
@@ -163,7 +163,7 @@ fn bound(
         (false, true) => Verdict::DoesNotHold,
         (false, false) => Verdict::Undecided,
     };
-    findings.claim(what, format!("at most {text}"), ours, verdict);
+    report.claim(what, format!("at most {text}"), ours, verdict);
 }
 
 fn picture(measured: &Measured, stages: &[String]) -> Result<Panels, LabError> {

@@ -6,55 +6,59 @@ use cahoots_lab::run::Record;
 
 use super::common::{LIKE, PUBLISHED, alike, cost, falls, finishes, given, over_time, rounds};
 use crate::reproduce::quantity::regret;
-use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs};
+use crate::reproduce::{Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs};
 
 /// Figure 4.
 pub const FIGURE_4: Item = Item {
     name: "dp-mab/figure-4",
     title: "CDP-MAB: more privacy, more regret",
-    parts: &[
-        Part { name: "raw", text: include_str!("experiments/figure-4.toml"), quick_seeds: 3 },
-        Part { name: "short", text: include_str!("experiments/figure-4-short.toml"), quick_seeds: 3 },
-        Part { name: "like", text: include_str!("experiments/figure-4-like.toml"), quick_seeds: 3 },
+    experiments: &[
+        ExperimentFile { name: "raw", text: include_str!("experiments/figure-4.toml"), quick_seeds: 3 },
+        ExperimentFile {
+            name: "short",
+            text: include_str!("experiments/figure-4-short.toml"),
+            quick_seeds: 3,
+        },
+        ExperimentFile { name: "like", text: include_str!("experiments/figure-4-like.toml"), quick_seeds: 3 },
     ],
     seconds: Cost { full: 400.0, quick: 40.0 },
-    judge: judge_4,
+    check_claims: check_4,
 };
 
 /// Figure 5.
 pub const FIGURE_5: Item = Item {
     name: "dp-mab/figure-5",
     title: "CDP-MAB: fewer participants, more regret",
-    parts: &[
-        Part { name: "raw", text: include_str!("experiments/figure-5.toml"), quick_seeds: 3 },
-        Part { name: "like", text: include_str!("experiments/figure-5-like.toml"), quick_seeds: 3 },
+    experiments: &[
+        ExperimentFile { name: "raw", text: include_str!("experiments/figure-5.toml"), quick_seeds: 3 },
+        ExperimentFile { name: "like", text: include_str!("experiments/figure-5-like.toml"), quick_seeds: 3 },
     ],
     seconds: Cost { full: 150.0, quick: 15.0 },
-    judge: judge_5,
+    check_claims: check_5,
 };
 
 /// Figure 6.
 pub const FIGURE_6: Item = Item {
     name: "dp-mab/figure-6",
     title: "CDP-MAB: fewer rounds, more regret",
-    parts: &[
-        Part { name: "raw", text: include_str!("experiments/figure-6.toml"), quick_seeds: 3 },
-        Part { name: "like", text: include_str!("experiments/figure-6-like.toml"), quick_seeds: 3 },
+    experiments: &[
+        ExperimentFile { name: "raw", text: include_str!("experiments/figure-6.toml"), quick_seeds: 3 },
+        ExperimentFile { name: "like", text: include_str!("experiments/figure-6-like.toml"), quick_seeds: 3 },
     ],
     seconds: Cost { full: 150.0, quick: 15.0 },
-    judge: judge_6,
+    check_claims: check_6,
 };
 
 /// Figure 7.
 pub const FIGURE_7: Item = Item {
     name: "dp-mab/figure-7",
     title: "CDP-MAB: regret against communication, participation and rounds together",
-    parts: &[
-        Part { name: "raw", text: include_str!("experiments/figure-7.toml"), quick_seeds: 2 },
-        Part { name: "like", text: include_str!("experiments/figure-7-like.toml"), quick_seeds: 2 },
+    experiments: &[
+        ExperimentFile { name: "raw", text: include_str!("experiments/figure-7.toml"), quick_seeds: 2 },
+        ExperimentFile { name: "like", text: include_str!("experiments/figure-7-like.toml"), quick_seeds: 2 },
     ],
     seconds: Cost { full: 250.0, quick: 50.0 },
-    judge: judge_7,
+    check_claims: check_7,
 };
 
 const EPSILONS: [f64; 4] = [0.1, 0.3, 0.5, 1.0];
@@ -82,27 +86,27 @@ const SHORT: ([Row; 3], f64, f64) = (
     4.0,
 );
 
-fn judge_4(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
+fn check_4(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
     let mut panels = Vec::new();
     for name in ["like", "raw"] {
-        let part = measured.part(name)?;
+        let part = measured.experiment(name)?;
         let family: Vec<&Runs> = part.block("published").collect();
-        falls(findings, &format!("{name}: regret falls as epsilon grows"), &family, regret);
+        falls(report, &format!("{name}: regret falls as epsilon grows"), &family, regret);
         let (last, none) = (family[family.len() - 1], part.entry("no noise")?);
-        alike(findings, &format!("{name}: epsilon = 1 is the non-private case"), last, none, 0.02, regret);
+        alike(report, &format!("{name}: epsilon = 1 is the non-private case"), last, none, 0.02, regret);
         let shown: Vec<&Runs> = family.into_iter().chain([none]).collect();
         panels.push(over_time(&title(name), &shown));
-        finishes(findings, part, none);
+        finishes(report, part, none);
     }
     for (name, (rows, none, used)) in [("short", SHORT), ("raw", LONG)] {
-        let part = measured.part(name)?;
+        let part = measured.experiment(name)?;
         let horizon = part.experiment.stages[0].scenario.horizon;
         for (block, values) in rows {
             for (epsilon, value) in EPSILONS.into_iter().zip(values) {
                 let found = part.block(block).find(|runs| runs.swept_number("dp_epsilon") == Some(epsilon));
                 let Some(runs) = found else { continue };
                 given(
-                    findings,
+                    report,
                     format!("T = {horizon}, {block}, epsilon = {epsilon}: regret"),
                     value,
                     runs,
@@ -111,21 +115,21 @@ fn judge_4(measured: &Measured, findings: &mut Findings) -> Result<(), LabError>
             }
         }
         let runs = part.entry("no noise")?;
-        given(findings, format!("T = {horizon}, no noise: regret"), none, runs, regret);
-        given(findings, format!("T = {horizon}, no noise: rounds"), used, runs, rounds);
+        given(report, format!("T = {horizon}, no noise: regret"), none, runs, regret);
+        given(report, format!("T = {horizon}, no noise: rounds"), used, runs, rounds);
     }
-    let raw = measured.part("raw")?;
+    let raw = measured.experiment("raw")?;
     for block in ["central", "local"] {
         let family: Vec<&Runs> = raw.block(block).collect();
         panels.push(over_time(&format!("{}, {block} calibration", title("raw")), &family));
     }
-    findings.note(PUBLISHED);
-    findings.note(
+    report.note(PUBLISHED);
+    report.note(
         "Calibrated to hold what epsilon says against the server (local), or against who sees only sums \
          (central), the same epsilon costs far more than the figure shows.",
     );
-    findings.note(LIKE);
-    findings.figure("figure-4", Panels { title: "Regret of CDP-MAB".into(), columns: 2, panels });
+    report.note(LIKE);
+    report.figure("figure-4", Panels { title: "Regret of CDP-MAB".into(), columns: 2, panels });
     Ok(())
 }
 
@@ -134,7 +138,7 @@ fn title(part: &str) -> String {
 }
 
 /// One figure for each part: the last regret over a swept key.
-fn sweep(part: &MeasuredPart, block: &str, key: &'static str, axis: &str) -> Figure {
+fn sweep(part: &MeasuredExperiment, block: &str, key: &'static str, axis: &str) -> Figure {
     let points = part.block(block).map(|runs| {
         let at = runs.estimate(regret);
         let x = runs.swept_number(key).unwrap_or_default();
@@ -149,82 +153,77 @@ fn sweep(part: &MeasuredPart, block: &str, key: &'static str, axis: &str) -> Fig
     }
 }
 
-fn judge_5(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
+fn check_5(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
     let mut panels = Vec::new();
     for name in ["like", "raw"] {
-        let part = measured.part(name)?;
+        let part = measured.experiment(name)?;
         let family: Vec<&Runs> = part.block("CDP-MAB").collect();
-        falls(findings, &format!("{name}: regret falls as p grows"), &family, regret);
+        falls(report, &format!("{name}: regret falls as p grows"), &family, regret);
         panels.push(over_time(&title(name), &family));
         panels.push(sweep(part, "CDP-MAB", "participation", "Participation p"));
     }
-    let raw = measured.part("raw")?;
+    let raw = measured.experiment("raw")?;
     let told = [(259e3, 1142.0), (138e3, 2617.0), (93e3, 4225.0), (72e3, 5667.0), (57e3, 7083.0)];
     for (runs, (value, price)) in raw.block("CDP-MAB").zip(told) {
         let p = runs.swept_number("participation").unwrap_or_default();
-        given(findings, format!("p = {p}: regret"), value, runs, regret);
-        given(findings, format!("p = {p}: communication cost"), price, runs, cost);
+        given(report, format!("p = {p}: regret"), value, runs, regret);
+        given(report, format!("p = {p}: communication cost"), price, runs, cost);
     }
-    findings.note(PUBLISHED);
-    findings.note(LIKE);
-    findings.figure("figure-5", Panels { title: "Participation".into(), columns: 2, panels });
+    report.note(PUBLISHED);
+    report.note(LIKE);
+    report.figure("figure-5", Panels { title: "Participation".into(), columns: 2, panels });
     Ok(())
 }
 
-fn judge_6(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
+fn check_6(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
     let mut panels = Vec::new();
     for name in ["like", "raw"] {
-        let part = measured.part(name)?;
+        let part = measured.experiment(name)?;
         let family: Vec<&Runs> = part.block("CDP-MAB").collect();
-        falls(findings, &format!("{name}: regret falls as R grows"), &family, regret);
+        falls(report, &format!("{name}: regret falls as R grows"), &family, regret);
         let paper = format!("{name}: the regrets at R = 4 and 5 are almost the same");
-        alike(findings, &paper, family[3], family[2], 0.1, regret);
+        alike(report, &paper, family[3], family[2], 0.1, regret);
         let free = part.entry("no limit")?;
         panels.push(over_time(&title(name), &family.iter().copied().chain([free]).collect::<Vec<_>>()));
-        finishes(findings, part, free);
+        finishes(report, part, free);
     }
-    let raw = measured.part("raw")?;
+    let raw = measured.experiment("raw")?;
     let told = [(1.36e6, 1167.0), (416e3, 2667.0), (184e3, 3917.0), (114e3, 4958.0)];
     for (runs, (value, price)) in raw.block("CDP-MAB").zip(told) {
         let limit = runs.swept_number("rounds").unwrap_or_default();
-        given(findings, format!("R = {limit}: regret"), value, runs, regret);
-        given(findings, format!("R = {limit}: communication cost"), price, runs, cost);
+        given(report, format!("R = {limit}: regret"), value, runs, regret);
+        given(report, format!("R = {limit}: communication cost"), price, runs, cost);
     }
-    findings.note(
+    report.note(
         "Lengths follow the smallest gap, which an oracle tells; each world's own is used. The paper's \
          log(T), about 4, is the number of rounds that a smallest gap of 1/16 needs, not a logarithm of T.",
     );
-    findings.note(PUBLISHED);
-    findings.note(LIKE);
-    findings.figure("figure-6", Panels { title: "Rounds".into(), columns: 2, panels });
+    report.note(PUBLISHED);
+    report.note(LIKE);
+    report.figure("figure-6", Panels { title: "Rounds".into(), columns: 2, panels });
     Ok(())
 }
 
-fn judge_7(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
+fn check_7(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
     let mut panels = Vec::new();
     for name in ["like", "raw"] {
-        let part = measured.part(name)?;
+        let part = measured.experiment(name)?;
         let of = |limit: f64| -> Vec<&Runs> {
             part.block("CDP-MAB").filter(|runs| runs.swept_number("rounds") == Some(limit)).collect()
         };
         let mut series = Vec::new();
         for limit in [2.0, 3.0, 4.0, 5.0] {
             let family = of(limit);
-            falls(
-                findings,
-                &format!("{name}, R = {limit}: more communication, less regret"),
-                &family,
-                regret,
-            );
+            falls(report, &format!("{name}, R = {limit}: more communication, less regret"), &family, regret);
             let points = family.iter().map(|runs| runs.dot(cost, regret)).collect();
             series.push(Series::connected_dots(format!("R = {limit}"), points));
         }
         let (five, free) = (of(5.0), part.entry("no limit")?);
         let paper = format!("{name}: R = 5, p = 1 is close to no limit at all");
         if let Some(most) = five.last() {
-            alike(findings, &paper, most, free, 0.2, regret);
+            alike(report, &paper, most, free, 0.2, regret);
             let spent: fn(&Record) -> f64 = cost;
-            alike(findings, &format!("{paper} (cost)"), most, free, 0.2, spent);
+            alike(report, &format!("{paper} (cost)"), most, free, 0.2, spent);
         }
         series.push(Series::dots("no limit", vec![free.dot(cost, regret)]));
         panels.push(Figure {
@@ -235,8 +234,8 @@ fn judge_7(measured: &Measured, findings: &mut Findings) -> Result<(), LabError>
             note: Some("dots from left to right: p = 0.2 to 1; bars: 95% confidence".into()),
         });
     }
-    findings.note(PUBLISHED);
-    findings.note(LIKE);
-    findings.figure("figure-7", Panels { title: "Participation and rounds".into(), columns: 2, panels });
+    report.note(PUBLISHED);
+    report.note(LIKE);
+    report.figure("figure-7", Panels { title: "Participation and rounds".into(), columns: 2, panels });
     Ok(())
 }

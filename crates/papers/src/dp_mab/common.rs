@@ -4,7 +4,7 @@ use cahoots_figure::{Axis, Figure};
 use cahoots_lab::results::{Estimate, plus_minus, readable};
 use cahoots_lab::run::Record;
 
-use crate::reproduce::{Findings, MeasuredPart, Runs, Said, Verdict};
+use crate::reproduce::{MeasuredExperiment, Reference, ReportBuilder, Runs, Verdict};
 
 /// Who says so: the paper prints no numbers.
 pub const INDEPENDENT: &str = "independent simulator";
@@ -51,20 +51,20 @@ pub fn seeds(runs: &[&Runs]) -> usize {
 }
 
 /// A number from the independent simulator, beside ours.
-pub fn given(findings: &mut Findings, what: String, mean: f64, runs: &Runs, value: fn(&Record) -> f64) {
-    findings.number_from(INDEPENDENT, what, Said::mean(mean, INSTANCES), runs, value);
+pub fn given(report: &mut ReportBuilder, what: String, mean: f64, runs: &Runs, value: fn(&Record) -> f64) {
+    report.number_from(INDEPENDENT, what, Reference::mean(mean, INSTANCES), runs, value);
 }
 
 /// That each entry of a list has less of something than the one before it.
-pub fn falls(findings: &mut Findings, paper: &str, family: &[&Runs], value: fn(&Record) -> f64) {
+pub fn falls(report: &mut ReportBuilder, paper: &str, family: &[&Runs], value: fn(&Record) -> f64) {
     for pair in family.windows(2) {
-        findings.less(paper, pair[1], pair[0], value);
+        report.less(paper, pair[1], pair[0], value);
     }
 }
 
 /// That two entries have about the same: their paired difference is less than `part` of the second.
 pub fn alike(
-    findings: &mut Findings,
+    report: &mut ReportBuilder,
     paper: &str,
     one: &Runs,
     other: &Runs,
@@ -91,20 +91,20 @@ pub fn alike(
         plus_minus(difference.mean, difference.ci95, true),
         100.0 * part
     );
-    findings.claim(format!("{} against {}", one.label, other.label), paper, ours, verdict);
+    report.claim(format!("{} against {}", one.label, other.label), paper, ours, verdict);
 }
 
 /// A number that theory gives exactly.
-pub fn exact(findings: &mut Findings, what: String, paper: String, theory: f64, ours: &Estimate) {
+pub fn exact(report: &mut ReportBuilder, what: String, paper: String, theory: f64, ours: &Estimate) {
     let spread = ours.sd.unwrap_or(0.0);
     let verdict = if ours.mean == theory && spread == 0.0 { Verdict::Holds } else { Verdict::DoesNotHold };
-    findings.claim(what, paper, readable(ours.mean), verdict);
+    report.claim(what, paper, readable(ours.mean), verdict);
 }
 
 /// How many runs were left with one arm.
-pub fn finishes(findings: &mut Findings, part: &MeasuredPart, runs: &Runs) {
+pub fn finishes(report: &mut ReportBuilder, part: &MeasuredExperiment, runs: &Runs) {
     let ended = runs.records.iter().filter(|record| finished(record) == 1.0).count();
-    findings.note(format!(
+    report.note(format!(
         "{}, {}: {ended} of {} runs were left with one arm by the end, after {} rounds on average.",
         part.name,
         runs.label,

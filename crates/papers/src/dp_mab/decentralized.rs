@@ -8,39 +8,53 @@ use cahoots_lab::run::Record;
 
 use super::common::{LIKE, PUBLISHED, alike, cost, exact, given, over_time, rounds, waiting};
 use crate::reproduce::quantity::regret;
-use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
+use crate::reproduce::{
+    Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Verdict,
+};
 
 /// Figure 9.
 pub const FIGURE_9: Item = Item {
     name: "dp-mab/figure-9",
     title: "Graphs of five clients",
-    parts: &[Part { name: "five", text: include_str!("experiments/figure-9.toml"), quick_seeds: 1 }],
+    experiments: &[ExperimentFile {
+        name: "five",
+        text: include_str!("experiments/figure-9.toml"),
+        quick_seeds: 1,
+    }],
     seconds: Cost { full: 2.0, quick: 1.0 },
-    judge: judge_9,
+    check_claims: check_9,
 };
 
 /// Figure 10.
 pub const FIGURE_10: Item = Item {
     name: "dp-mab/figure-10",
     title: "DDP-MAB on four graphs",
-    parts: &[
-        Part { name: "raw", text: include_str!("experiments/figure-10.toml"), quick_seeds: 3 },
-        Part { name: "like", text: include_str!("experiments/figure-10-like.toml"), quick_seeds: 3 },
+    experiments: &[
+        ExperimentFile { name: "raw", text: include_str!("experiments/figure-10.toml"), quick_seeds: 3 },
+        ExperimentFile {
+            name: "like",
+            text: include_str!("experiments/figure-10-like.toml"),
+            quick_seeds: 3,
+        },
     ],
     seconds: Cost { full: 200.0, quick: 20.0 },
-    judge: judge_10,
+    check_claims: check_10,
 };
 
 /// Table I.
 pub const TABLE_1: Item = Item {
     name: "dp-mab/table-1",
     title: "DDP-MAB: communication and extra regret on typical graphs",
-    parts: &[Part { name: "graphs", text: include_str!("experiments/table-1.toml"), quick_seeds: 3 }],
+    experiments: &[ExperimentFile {
+        name: "graphs",
+        text: include_str!("experiments/table-1.toml"),
+        quick_seeds: 3,
+    }],
     seconds: Cost { full: 150.0, quick: 15.0 },
-    judge: judge_table_1,
+    check_claims: check_table_1,
 };
 
-fn graph(part: &MeasuredPart, label: &str) -> Result<Topology, LabError> {
+fn graph(part: &MeasuredExperiment, label: &str) -> Result<Topology, LabError> {
     let runs = part.entry(label)?;
     let scenario = &part.experiment.stages[0].scenario;
     let world = scenario.check().map_err(|error| LabError::Failed(error.to_string()))?;
@@ -48,8 +62,8 @@ fn graph(part: &MeasuredPart, label: &str) -> Result<Topology, LabError> {
     found.map(|(graph, _)| graph).ok_or_else(|| LabError::Failed(format!("{label} has no topology")))
 }
 
-fn judge_9(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("five")?;
+fn check_9(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("five")?;
     let mut diagrams = Vec::new();
     for (label, edges, diameter) in [
         ("Fully-connected", Some(10), Some(1)),
@@ -65,12 +79,12 @@ fn judge_9(measured: &Measured, findings: &mut Findings) -> Result<(), LabError>
                 Verdict::DoesNotHold
             };
             let ours = format!("{} edges, diameter {}", graph.edges(), graph.diameter());
-            findings.claim(label, format!("{edges} edges, diameter {diameter}"), ours, verdict);
+            report.claim(label, format!("{edges} edges, diameter {diameter}"), ours, verdict);
         }
         diagrams.push(topology_picture(label, &graph, &[]));
     }
-    findings.note("The paper's random graph is not printed; each pair is joined with probability 0.5 here.");
-    findings.figure("figure-9", Diagrams { title: "Graphs of five clients".into(), columns: 4, diagrams });
+    report.note("The paper's random graph is not printed; each pair is joined with probability 0.5 here.");
+    report.figure("figure-9", Diagrams { title: "Graphs of five clients".into(), columns: 4, diagrams });
     Ok(())
 }
 
@@ -97,14 +111,14 @@ fn with_rounds(runs: &Runs, value: fn(&Record) -> f64) -> Estimate {
     Estimate::new(runs.records.iter().filter(|record| record.traffic.rounds > 0).map(value))
 }
 
-fn judge_10(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
+fn check_10(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
     let mut panels = Vec::new();
     for name in ["like", "raw"] {
-        let part = measured.part(name)?;
+        let part = measured.experiment(name)?;
         let entries: Vec<&Runs> = GRAPHS.iter().map(|label| part.entry(label)).collect::<Result<_, _>>()?;
         let [full, star, ring, random] = entries[..] else { return Ok(()) };
         for small in [full, star, random] {
-            findings.less(
+            report.less(
                 format!("{name}: the ring incurs the largest regret (waiting part)"),
                 small,
                 ring,
@@ -112,7 +126,7 @@ fn judge_10(measured: &Measured, findings: &mut Findings) -> Result<(), LabError
             );
         }
         alike(
-            findings,
+            report,
             &format!("{name}: the star is close to the centralized setting"),
             star,
             part.entry("CDP-MAB")?,
@@ -120,9 +134,9 @@ fn judge_10(measured: &Measured, findings: &mut Findings) -> Result<(), LabError
             regret,
         );
         for large in [full, ring, random] {
-            findings.less(format!("{name}: the star communicates least"), star, large, cost);
+            report.less(format!("{name}: the star communicates least"), star, large, cost);
         }
-        findings.less(
+        report.less(
             format!("{name}: full connection communicates hugely, more than the random graph"),
             random,
             full,
@@ -147,38 +161,38 @@ fn judge_10(measured: &Measured, findings: &mut Findings) -> Result<(), LabError
             note: Some("bars: 95% confidence".into()),
         });
     }
-    let raw = measured.part("raw")?;
+    let raw = measured.experiment("raw")?;
     for (label, slots, waited) in
         [("Star", 98.0, 7.0), ("Ring", 1250.0, 86.0), ("Fully-connected", 1225.0, 3.0)]
     {
         let runs = raw.entry(label)?;
         exact(
-            findings,
+            report,
             format!("{label}: link-slots of a round"),
             format!("{slots}"),
             slots,
             &with_rounds(runs, link_slots),
         );
-        given(findings, format!("{label}: regret while waiting"), waited, runs, waiting);
+        given(report, format!("{label}: regret while waiting"), waited, runs, waiting);
     }
     for label in GRAPHS {
         let runs = raw.entry(label)?;
-        findings.note(format!(
+        report.note(format!(
             "{label}: of {} link-slots in a round, {} advertise and {} carry data.",
             readable(with_rounds(runs, link_slots).mean),
             readable(with_rounds(runs, advertising).mean),
             readable(with_rounds(runs, carrying).mean)
         ));
     }
-    findings.note("What the graph changes is the regret while waiting: some tens of some ten thousand in all. It is compared on its own.");
-    findings.note(PUBLISHED);
-    findings.note(LIKE);
-    findings.figure("figure-10", Panels { title: "DDP-MAB on four graphs".into(), columns: 2, panels });
+    report.note("What the graph changes is the regret while waiting: some tens of some ten thousand in all. It is compared on its own.");
+    report.note(PUBLISHED);
+    report.note(LIKE);
+    report.figure("figure-10", Panels { title: "DDP-MAB on four graphs".into(), columns: 2, panels });
     Ok(())
 }
 
-fn judge_table_1(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("graphs")?;
+fn check_table_1(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("graphs")?;
     let central = part.entry("CDP-MAB")?;
     let clients = 50.0;
     for (label, formula, links) in [
@@ -188,8 +202,8 @@ fn judge_table_1(measured: &Measured, findings: &mut Findings) -> Result<(), Lab
     ] {
         let runs = part.entry(label)?;
         let paper = format!("{formula} = {links}");
-        exact(findings, format!("C_D per round, {label}"), paper, links, &with_rounds(runs, link_slots));
-        extra(findings, label, runs, central, f64::from(graph(part, label)?.diameter()) * clients);
+        exact(report, format!("C_D per round, {label}"), paper, links, &with_rounds(runs, link_slots));
+        extra(report, label, runs, central, f64::from(graph(part, label)?.diameter()) * clients);
     }
     for label in ["3-regular", "4-regular", "6-regular"] {
         let (runs, graph) = (part.entry(label)?, graph(part, label)?);
@@ -201,15 +215,15 @@ fn judge_table_1(measured: &Measured, findings: &mut Findings) -> Result<(), Lab
         let verdict = if ours.mean <= bound { Verdict::Holds } else { Verdict::DoesNotHold };
         let paper =
             format!("at most d M log M / (2 log(1/lambda_2)) = {} (lambda_2 = {second:.3})", readable(bound));
-        findings.claim(format!("C_D per round, {label}"), paper, readable(ours.mean), verdict);
-        extra(findings, label, runs, central, clients * hops);
+        report.claim(format!("C_D per round, {label}"), paper, readable(ours.mean), verdict);
+        extra(report, label, runs, central, clients * hops);
     }
-    findings.note(
+    report.note(
         "lambda_2 is the second largest eigenvalue, by absolute value, of the adjacency matrix over d: the one \
          for which log M / log(1/lambda_2) bounds the diameter (up to rounding). The paper's footnote says \
          \"of the Laplace matrix\", for which it does not.",
     );
-    findings.note(
+    report.note(
         "The extra regret of a graph is what its waiting costs: the bounds hide a constant, taken to be one.",
     );
     let diagrams =
@@ -223,15 +237,15 @@ fn judge_table_1(measured: &Measured, findings: &mut Findings) -> Result<(), Lab
             })
         });
     let diagrams = diagrams.collect::<Result<_, _>>()?;
-    findings.figure("table-1", Diagrams { title: "The graphs of Table I".into(), columns: 3, diagrams });
+    report.figure("table-1", Diagrams { title: "The graphs of Table I".into(), columns: 3, diagrams });
     Ok(())
 }
 
 /// R_D - R_C, which waiting explains, against its bound.
-fn extra(findings: &mut Findings, label: &str, runs: &Runs, central: &Runs, bound: f64) {
+fn extra(report: &mut ReportBuilder, label: &str, runs: &Runs, central: &Runs, bound: f64) {
     let (waited, difference) = (runs.estimate(waiting), runs.difference(central, regret));
     let verdict = if waited.mean <= bound { Verdict::Holds } else { Verdict::DoesNotHold };
-    findings.claim(
+    report.claim(
         format!("R_D - R_C, {label}"),
         format!("at most of the order of {}", readable(bound)),
         format!(

@@ -7,24 +7,34 @@ use cahoots_lab::run::Record;
 
 use super::common::{PUBLISHED, alike, cost, exact, over_time, waiting};
 use crate::reproduce::quantity::regret;
-use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
+use crate::reproduce::{
+    Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Verdict,
+};
 
 /// Figure 11.
 pub const FIGURE_11: Item = Item {
     name: "dp-mab/figure-11",
     title: "HDP-MAB with six component structures",
-    parts: &[Part { name: "cases", text: include_str!("experiments/figure-11.toml"), quick_seeds: 3 }],
+    experiments: &[ExperimentFile {
+        name: "cases",
+        text: include_str!("experiments/figure-11.toml"),
+        quick_seeds: 3,
+    }],
     seconds: Cost { full: 250.0, quick: 40.0 },
-    judge: judge_11,
+    check_claims: check_11,
 };
 
 /// Table II.
 pub const TABLE_2: Item = Item {
     name: "dp-mab/table-2",
     title: "HDP-MAB: what a round of each structure costs",
-    parts: &[Part { name: "cases", text: include_str!("experiments/table-2.toml"), quick_seeds: 2 }],
+    experiments: &[ExperimentFile {
+        name: "cases",
+        text: include_str!("experiments/table-2.toml"),
+        quick_seeds: 2,
+    }],
     seconds: Cost { full: 20.0, quick: 8.0 },
-    judge: judge_table_2,
+    check_claims: check_table_2,
 };
 
 const CASES: [&str; 6] = ["case 1", "case 2", "case 3", "case 4", "case 5", "case 6"];
@@ -50,43 +60,42 @@ fn of_a_round(runs: &Runs, value: fn(&Record) -> f64) -> Estimate {
     Estimate::new(with.map(|record| value(record) / record.traffic.rounds as f64))
 }
 
-fn cases(part: &MeasuredPart) -> Result<Vec<&Runs>, LabError> {
+fn cases(part: &MeasuredExperiment) -> Result<Vec<&Runs>, LabError> {
     CASES.iter().map(|label| part.entry(label)).collect()
 }
 
-fn judge_11(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("cases")?;
+fn check_11(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("cases")?;
     let all = cases(part)?;
     for other in [all[1], all[2]] {
-        alike(findings, "cases 1, 2 and 3 reach similar regrets", other, all[0], 0.02, regret);
+        alike(report, "cases 1, 2 and 3 reach similar regrets", other, all[0], 0.02, regret);
     }
     for (counting, value) in
         [("all edges", all_edges as fn(&Record) -> f64), ("one-way links (Theorem 4)", one_way)]
     {
         for (less, more) in [(0, 1), (1, 2)] {
             let paper = format!("the cost rises from case 1 to 2 to 3, counting {counting}");
-            findings.less(paper, all[less], all[more], value);
+            report.less(paper, all[less], all[more], value);
         }
         for other in [0, 3] {
             let paper = format!("stars cost least of the balanced cases, counting {counting}");
-            findings.less(paper, all[4], all[other], value);
+            report.less(paper, all[4], all[other], value);
         }
         for hybrid in [0, 4] {
             for (other, which) in [(5, "centralized"), (2, "fully decentralized")] {
                 let paper = format!("hybrid costs less than {which}, counting {counting}");
-                findings.less(paper, all[hybrid], all[other], value);
+                report.less(paper, all[hybrid], all[other], value);
             }
         }
     }
-    findings
+    report
         .note("Case 2 is printed with 63 clients in its first component, which adds up to 110; read as 53.");
-    findings.note(
+    report.note(
         "Counted by Theorem 4's one-way links, cases 1, 2 and 5 cost the same and case 3, one component with \
          one sink, costs least; the paper's prose holds only where every edge counts.",
     );
-    findings.note(PUBLISHED);
-    findings
-        .note("The paper's random graphs are not printed; each pair is joined with probability 0.15 here.");
+    report.note(PUBLISHED);
+    report.note("The paper's random graphs are not printed; each pair is joined with probability 0.15 here.");
     let bar = |value: fn(&Record) -> f64| -> Vec<Series> {
         all.iter().map(|runs| Series::dots(runs.label.clone(), vec![runs.dot(value, regret)])).collect()
     };
@@ -113,12 +122,12 @@ fn judge_11(measured: &Measured, findings: &mut Findings) -> Result<(), LabError
         trade("All edges", all_edges),
         waited,
     ];
-    findings.figure("figure-11", Panels { title: "Six component structures".into(), columns: 2, panels });
+    report.figure("figure-11", Panels { title: "Six component structures".into(), columns: 2, panels });
     Ok(())
 }
 
-fn judge_table_2(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("cases")?;
+fn check_table_2(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("cases")?;
     let told: [Option<(f64, f64)>; 6] = [
         Some((345.0, 1200.0)),
         Some((345.0, 1985.0)),
@@ -134,11 +143,11 @@ fn judge_table_2(measured: &Measured, findings: &mut Findings) -> Result<(), Lab
         match told {
             Some((links, edges)) => {
                 let paper = "c2 sum of hops to the sinks + c1 Q";
-                exact(findings, format!("{label}, one-way"), format!("{paper} = {links}"), links, &single);
+                exact(report, format!("{label}, one-way"), format!("{paper} = {links}"), links, &single);
                 let paper = "c2 edges times slots + c1 Q";
-                exact(findings, format!("{label}, all edges"), format!("{paper} = {edges}"), edges, &every);
+                exact(report, format!("{label}, all edges"), format!("{paper} = {edges}"), edges, &every);
             }
-            None => findings.claim(
+            None => report.claim(
                 format!("{label}, random graphs"),
                 "not printed",
                 format!("{} one-way, {} all edges", readable(single.mean), readable(every.mean)),
@@ -147,7 +156,7 @@ fn judge_table_2(measured: &Measured, findings: &mut Findings) -> Result<(), Lab
         }
         let charged = runs.estimate(cost).mean - runs.estimate(one_way).mean;
         if charged.abs() > 1e-6 {
-            findings.note(format!("{label}: what is charged differs from what was counted by {charged}."));
+            report.note(format!("{label}: what is charged differs from what was counted by {charged}."));
         }
         let world = part.experiment.stages[0].scenario.check();
         let world = world.map_err(|error| LabError::Failed(error.to_string()))?;
@@ -155,7 +164,7 @@ fn judge_table_2(measured: &Measured, findings: &mut Findings) -> Result<(), Lab
             diagrams.push(topology_picture(label.clone(), &graph, &sinks));
         }
     }
-    findings.note("c1 = 50, c2 = 1. Case 2 is printed with 63 clients in its first component; read as 53.");
-    findings.figure("table-2", Diagrams { title: "Components and their sinks".into(), columns: 3, diagrams });
+    report.note("c1 = 50, c2 = 1. Case 2 is printed with 63 clients in its first component; read as 53.");
+    report.figure("table-2", Diagrams { title: "Components and their sinks".into(), columns: 3, diagrams });
     Ok(())
 }

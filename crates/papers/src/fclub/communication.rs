@@ -4,31 +4,32 @@ use cahoots_figure::{Axis, Figure};
 use cahoots_lab::LabError;
 use cahoots_lab::results::readable;
 
-use crate::reproduce::findings::AUTHORS_CODE;
 use crate::reproduce::quantity::transfers;
-use crate::reproduce::{Cost, Findings, Item, Measured, Part, Said, Verdict};
+use crate::reproduce::{
+    AUTHORS_CODE, Cost, ExperimentFile, Item, Measured, Reference, ReportBuilder, Verdict,
+};
 
 /// Announced as Appendix E.3.
 pub const ITEM: Item = Item {
     name: "fclub/communication",
     title: "Messages with statistics over time: synchronised, delayed, private",
-    parts: &[Part {
+    experiments: &[ExperimentFile {
         name: "communication",
         text: include_str!("experiments/communication.toml"),
         quick_seeds: 2,
     }],
     seconds: Cost { full: 120.0, quick: 25.0 },
-    judge,
+    check_claims,
 };
 
-fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("communication")?;
+fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("communication")?;
     let (sync, delayed) = (part.entry("FCLUB")?, part.entry("FCLUB-DC")?);
-    findings.less("delays save communication", delayed, sync, transfers);
-    findings.number_from(
+    report.less("delays save communication", delayed, sync, transfers);
+    report.number_from(
         AUTHORS_CODE,
         "transfers of FCLUB-DC, block",
-        Said::mean(20_459.0, 1),
+        Reference::mean(20_459.0, 1),
         delayed,
         transfers,
     );
@@ -43,16 +44,16 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
         sum / delayed.records.len() as f64
     };
     let (before, last) = (growth(0.25, 0.5), growth(0.5, 1.0));
-    findings.claim(
+    report.claim(
         "FCLUB-DC",
         "O(d m L log T): each doubling of T costs the same",
         format!("T/4 to T/2: {}, T/2 to T: {}", readable(before), readable(last)),
         if last < 1.5 * before { Verdict::Holds } else { Verdict::DoesNotHold },
     );
-    findings.note(
+    report.note(
         "Charged: uploads, downloads, and at each phase one report per local cluster. Signals are not.",
     );
-    findings.figure(
+    report.figure(
         "communication",
         Figure {
             title: "Communication over time (block layout)".into(),

@@ -5,22 +5,26 @@ use cahoots_lab::LabError;
 use cahoots_lab::results::{plus_minus, readable};
 
 use crate::reproduce::quantity::regret;
-use crate::reproduce::{Cost, Findings, Item, Measured, Part, Verdict};
+use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder, Verdict};
 
 /// Announced as Appendix E.2.
 pub const ITEM: Item = Item {
     name: "fclub/parameters",
     title: "FCLUB-DC: deletion, merging, delays, local servers and clusters",
-    parts: &[
-        Part { name: "thresholds", text: include_str!("experiments/thresholds.toml"), quick_seeds: 2 },
-        Part { name: "worlds", text: include_str!("experiments/worlds.toml"), quick_seeds: 2 },
+    experiments: &[
+        ExperimentFile {
+            name: "thresholds",
+            text: include_str!("experiments/thresholds.toml"),
+            quick_seeds: 2,
+        },
+        ExperimentFile { name: "worlds", text: include_str!("experiments/worlds.toml"), quick_seeds: 2 },
     ],
     seconds: Cost { full: 150.0, quick: 30.0 },
-    judge,
+    check_claims,
 };
 
-fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let thresholds = measured.part("thresholds")?;
+fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let thresholds = measured.experiment("thresholds")?;
     let mut panels = Vec::new();
     for (block, key) in [("alpha_1", "deletion"), ("alpha_2", "merge"), ("U = D", "ratio")] {
         let runs: Vec<_> = thresholds.block(block).collect();
@@ -50,23 +54,22 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
                 )
             })
             .collect();
-        findings.claim(
+        report.claim(
             format!("regret over {block}"),
             "studied in an appendix that is not part of the printed text",
             all.join("; "),
             Verdict::Undecided,
         );
     }
-    let worlds = measured.part("worlds")?;
+    let worlds = measured.experiment("worlds")?;
     for stage in worlds.stages() {
         let of = |label: &str| {
             let mut found = worlds.runs.iter().filter(|runs| runs.block == label && runs.stage == stage);
             found.next().ok_or_else(|| LabError::Failed(format!("there is no entry {label}, {stage}")))
         };
-        findings.less(format!("federation pays ({stage})"), of("FCLUB-DC")?, of("CLUB")?, regret);
+        report.less(format!("federation pays ({stage})"), of("FCLUB-DC")?, of("CLUB")?, regret);
     }
-    findings
-        .note("What the authors chose: alpha_1 = 1.5, alpha_2 = 2, U = D = 1.01. Nothing here was tuned.");
-    findings.figure("parameters", Panels { title: String::new(), columns: 3, panels });
+    report.note("What the authors chose: alpha_1 = 1.5, alpha_2 = 2, U = D = 1.01. Nothing here was tuned.");
+    report.figure("parameters", Panels { title: String::new(), columns: 3, panels });
     Ok(())
 }

@@ -5,22 +5,28 @@ use cahoots_lab::LabError;
 use cahoots_lab::results::readable;
 
 use crate::reproduce::quantity::regret;
-use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
+use crate::reproduce::{
+    Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Verdict,
+};
 
 /// A sweep of epsilon.
 pub const ITEM: Item = Item {
     name: "fclub/privacy",
     title: "CDP-FCLUB-DC over epsilon: at which noise federation still pays",
-    parts: &[Part { name: "sweep", text: include_str!("experiments/privacy.toml"), quick_seeds: 3 }],
+    experiments: &[ExperimentFile {
+        name: "sweep",
+        text: include_str!("experiments/privacy.toml"),
+        quick_seeds: 3,
+    }],
     seconds: Cost { full: 60.0, quick: 40.0 },
-    judge,
+    check_claims,
 };
 
 const PRIVATE: [&str; 3] =
     ["CDP-FCLUB-DC", "CDP-FCLUB-DC, bonus x 0.1", "CDP-FCLUB-DC, bonus x 0.1, alpha_1 = 2.5"];
 
-fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("sweep")?;
+fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("sweep")?;
     let mut panels = Vec::new();
     for stage in part.stages() {
         let of = |label: &str| -> Vec<&Runs> {
@@ -42,7 +48,7 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
             let regrets = at_one.map_or(String::new(), |runs| {
                 format!("; at epsilon = 1: {}", readable(runs.estimate(regret).mean))
             });
-            findings.claim(
+            report.claim(
                 format!("{block}, {stage}"),
                 "performs a little worse than FCLUB-DC, and better than LinUCB, at epsilon = 1",
                 format!(
@@ -55,15 +61,15 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
         }
         panels.push(panel(part, stage, &[alone, without]));
     }
-    findings.note(
+    report.note(
         "Noise is in what is uploaded, with the analytic calibration and delta = 0.1. Epsilon is that of one tree; \
          renewals compose, and `summary.json` of the run says what was truly spent.",
     );
-    findings.figure("privacy", Panels { title: String::new(), columns: 2, panels });
+    report.figure("privacy", Panels { title: String::new(), columns: 2, panels });
     Ok(())
 }
 
-fn panel(part: &MeasuredPart, stage: &str, references: &[&Runs]) -> Figure {
+fn panel(part: &MeasuredExperiment, stage: &str, references: &[&Runs]) -> Figure {
     let dots = |block: &str| {
         let dots = part.runs.iter().filter(|runs| runs.block == block && runs.stage == stage).map(|runs| {
             let mut dot = runs.dot(|_| 0.0, regret);

@@ -5,15 +5,19 @@ use cahoots_lab::results::plus_minus;
 
 use super::{bend, over_time};
 use crate::reproduce::quantity::{regret, transfers};
-use crate::reproduce::{Cost, Findings, Item, Measured, Part, Verdict};
+use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder, Verdict};
 
 /// Figure 2.
 pub const ITEM: Item = Item {
     name: "hetofed/figure-2",
     title: "Regret and communication with balanced clusters, N = 50, M = 5",
-    parts: &[Part { name: "balanced", text: include_str!("experiments/figure-2.toml"), quick_seeds: 3 }],
+    experiments: &[ExperimentFile {
+        name: "balanced",
+        text: include_str!("experiments/figure-2.toml"),
+        quick_seeds: 3,
+    }],
     seconds: Cost { full: 150.0, quick: 45.0 },
-    judge,
+    check_claims,
 };
 
 const ALONE: &str = "NIndepLinUCB";
@@ -23,16 +27,16 @@ const FCLUB: &str = "FCLUB_DC";
 const HFB: &str = "HetoFedBandit";
 const HFB_E: &str = "HetoFedBandit-E";
 
-fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("balanced")?;
+fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("balanced")?;
     let entry = |label| part.entry(label);
     for ours in [HFB, HFB_E] {
         for baseline in [ALONE, DISLINUCB, FCLUB] {
-            findings.less("outperforms it", entry(ours)?, entry(baseline)?, regret);
+            report.less("outperforms it", entry(ours)?, entry(baseline)?, regret);
         }
     }
-    findings.less("is the closest to DyClu", entry(HFB_E)?, entry(HFB)?, regret);
-    findings.less("the centralised DyClu has less regret still", entry(DYCLU)?, entry(HFB_E)?, regret);
+    report.less("is the closest to DyClu", entry(HFB_E)?, entry(HFB)?, regret);
+    report.less("the centralised DyClu has less regret still", entry(DYCLU)?, entry(HFB_E)?, regret);
 
     let growth = bend(entry(DISLINUCB)?, |curve, at| curve.regret[at]);
     let half = growth.ci95.unwrap_or(f64::INFINITY);
@@ -48,7 +52,7 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
         "the second half adds {} of what the first does",
         plus_minus(1.0 + growth.mean, growth.ci95, false)
     );
-    findings.claim(
+    report.claim(
         format!("{DISLINUCB}: regret"),
         "linear: both halves add the same, to a tenth",
         seen,
@@ -59,18 +63,18 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
         "the second half adds {} of what the first does",
         plus_minus(1.0 + growth.mean, growth.ci95, false)
     );
-    findings.below_zero(format!("{ALONE}: regret"), "sublinear", seen, &growth);
+    report.below_zero(format!("{ALONE}: regret"), "sublinear", seen, &growth);
 
     for ours in [HFB, HFB_E] {
         for baseline in [DISLINUCB, FCLUB] {
-            findings.less("the lowest communication cost", entry(ours)?, entry(baseline)?, transfers);
+            report.less("the lowest communication cost", entry(ours)?, entry(baseline)?, transfers);
         }
     }
-    findings.less("HetoFedBandit-E sends more", entry(HFB)?, entry(HFB_E)?, transfers);
-    findings.note(
+    report.less("HetoFedBandit-E sends more", entry(HFB)?, entry(HFB_E)?, transfers);
+    report.note(
         "DisLinUCB has the threshold of the authors' code, T / (N d ln T); all else is as in the paper's text. \
          Arms are those of the authors' code.",
     );
-    findings.figure("figure-2", over_time(part, "Balanced synthetic dataset, N = 50, M = 5"));
+    report.figure("figure-2", over_time(part, "Balanced synthetic dataset, N = 50, M = 5"));
     Ok(())
 }

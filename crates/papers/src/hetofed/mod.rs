@@ -8,7 +8,7 @@ use cahoots_figure::{Axis, Figure, Panels};
 use cahoots_lab::results::Estimate;
 use cahoots_lab::run::Curve;
 
-use crate::reproduce::{MeasuredPart, Paper, Runs};
+use crate::reproduce::{MeasuredExperiment, Paper, Runs};
 
 /// The paper's tables and figures. Figure 3 (LastFM) is not among them yet.
 pub const PAPER: Paper = Paper {
@@ -20,7 +20,7 @@ pub const PAPER: Paper = Paper {
 };
 
 /// Regret beside communication over time, as in Figures 2 and 4.
-fn over_time(part: &MeasuredPart, title: &str) -> Panels {
+fn over_time(part: &MeasuredExperiment, title: &str) -> Panels {
     let panel = |title: &str, y: Axis, value: fn(&Curve, usize) -> f64| Figure {
         title: title.into(),
         x: Axis::linear("Time"),

@@ -3,7 +3,7 @@
 use cahoots_figure::{Axis, Figure};
 use cahoots_lab::run::Record;
 
-use crate::reproduce::{Findings, MeasuredPart, Runs, Verdict};
+use crate::reproduce::{MeasuredExperiment, ReportBuilder, Runs, Verdict};
 
 /// The label of entries that follow the paper's text.
 pub const PAPER: &str = "PF-UCB";
@@ -40,15 +40,15 @@ pub fn settled_runs(runs: &Runs) -> usize {
 }
 
 /// The claim that every client ends on the best arm of its mixed model.
-pub fn converges(findings: &mut Findings, paper: &str, runs: &Runs) {
+pub fn converges(report: &mut ReportBuilder, paper: &str, runs: &Runs) {
     let (count, all) = (settled_runs(runs), runs.records.len());
     let verdict = if count == all { Verdict::Holds } else { Verdict::DoesNotHold };
     let ours = format!("every client on its best arm at the end: {count} of {all} runs");
-    findings.claim(runs.label.clone(), paper, ours, verdict);
+    report.claim(runs.label.clone(), paper, ours, verdict);
 }
 
 /// Regret over time, a line per alpha.
-pub fn over_time(part: &MeasuredPart, block: &str, title: &str) -> Figure {
+pub fn over_time(part: &MeasuredExperiment, block: &str, title: &str) -> Figure {
     let line =
         |runs: &Runs| runs.line(format!("alpha = {}", alpha(runs)), |curve, point| curve.regret[point]);
     Figure {
@@ -61,7 +61,7 @@ pub fn over_time(part: &MeasuredPart, block: &str, title: &str) -> Figure {
 }
 
 /// How many seeds a figure shows, and what its marks are.
-pub fn seeds_note(part: &MeasuredPart, mark: &str) -> String {
+pub fn seeds_note(part: &MeasuredExperiment, mark: &str) -> String {
     match part.experiment.seeds.len() {
         1 => "one seed".into(),
         seeds => format!("mean over {seeds} seeds, {mark}: 95% confidence"),

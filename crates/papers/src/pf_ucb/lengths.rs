@@ -5,21 +5,25 @@ use cahoots_lab::LabError;
 use cahoots_lab::results::with_band;
 
 use super::common::{AUTHORS, PAPER, communications, seeds_note};
-use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs};
+use crate::reproduce::{Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs};
 
 /// Figure 6.
 pub const ITEM: Item = Item {
     name: "pf-ucb/figure-6",
     title: "PF-UCB: number of communications for three lengths f(p)",
-    parts: &[Part { name: "lengths", text: include_str!("experiments/figure-6.toml"), quick_seeds: 5 }],
+    experiments: &[ExperimentFile {
+        name: "lengths",
+        text: include_str!("experiments/figure-6.toml"),
+        quick_seeds: 5,
+    }],
     seconds: Cost { full: 30.0, quick: 2.0 },
-    judge,
+    check_claims,
 };
 
 const LENGTHS: [&str; 3] = ["10 log T", "2^p", "2^p log T"];
 
-fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("lengths")?;
+fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("lengths")?;
     let stages: Vec<(usize, f64)> = part
         .experiment
         .stages
@@ -34,16 +38,16 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
             let at = format!("T = {horizon:.0e}");
             for other in [power, both] {
                 let paper = format!("{at}: 10 log T communicates more, for large T");
-                findings.less(paper, other, constant, communications);
+                report.less(paper, other, constant, communications);
             }
-            findings.less(format!("{at}: 2^p log T is the most efficient"), both, power, communications);
+            report.less(format!("{at}: 2^p log T is the most efficient"), both, power, communications);
         }
     }
-    findings.note(
+    report.note(
         "The paper does not say which horizons it shows, nor what its third choice is besides 10 log T and \
          2^p log T: 2^p is taken. At small T there is no time for many phases of 10 log T.",
     );
-    findings.figure(
+    report.figure(
         "figure-6",
         Panels {
             title: "Communications (2 M for each phase), alpha = 0.5, the printed game".into(),
@@ -57,7 +61,12 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
     Ok(())
 }
 
-fn find<'a>(part: &'a MeasuredPart, block: &str, length: &str, stage: usize) -> Result<&'a Runs, LabError> {
+fn find<'a>(
+    part: &'a MeasuredExperiment,
+    block: &str,
+    length: &str,
+    stage: usize,
+) -> Result<&'a Runs, LabError> {
     let wanted = |runs: &&Runs| {
         let own = runs.swept.iter().find(|(key, _)| key == "schedule");
         runs.block == block
@@ -68,7 +77,7 @@ fn find<'a>(part: &'a MeasuredPart, block: &str, length: &str, stage: usize) -> 
     part.runs.iter().find(wanted).ok_or_else(missing)
 }
 
-fn panel(part: &MeasuredPart, block: &str, title: &str, stages: &[(usize, f64)]) -> Figure {
+fn panel(part: &MeasuredExperiment, block: &str, title: &str, stages: &[(usize, f64)]) -> Figure {
     let line = |length: &str| {
         let point = |(stage, horizon): &(usize, f64)| {
             let at = find(part, block, length, *stage).ok()?.estimate(communications);

@@ -4,29 +4,33 @@ use cahoots_figure::Panels;
 use cahoots_lab::LabError;
 
 use super::common::{AUTHORS, PAPER, converges, over_time};
-use crate::reproduce::{Cost, Findings, Item, Measured, Part};
+use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder};
 
 /// Figure 7.
 pub const ITEM: Item = Item {
     name: "pf-ucb/figure-7",
     title: "PF-UCB: many clients (40) and few arms (4)",
-    parts: &[Part { name: "many-clients", text: include_str!("experiments/figure-7.toml"), quick_seeds: 3 }],
+    experiments: &[ExperimentFile {
+        name: "many-clients",
+        text: include_str!("experiments/figure-7.toml"),
+        quick_seeds: 3,
+    }],
     seconds: Cost { full: 180.0, quick: 12.0 },
-    judge,
+    check_claims,
 };
 
-fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("many-clients")?;
+fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("many-clients")?;
     for block in [PAPER, AUTHORS] {
         for runs in part.block(block) {
-            converges(findings, "still achieves stable performance", runs);
+            converges(report, "still achieves stable performance", runs);
         }
     }
-    findings.note(
+    report.note(
         "The paper does not print its game. Ours is in experiments/pf-ucb/figure-7.toml; a regret that stands \
          still well before the horizon is what is taken for stable performance.",
     );
-    findings.figure(
+    report.figure(
         "figure-7",
         Panels {
             title: "K = 4, M = 40: regret with the loss for communication, C = 1".into(),

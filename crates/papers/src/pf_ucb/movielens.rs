@@ -6,42 +6,52 @@ use cahoots_lab::results::{Estimate, plus_minus, readable};
 
 use super::common::{AUTHORS, PAPER, alpha, over_time, regret_at, settled_runs};
 use crate::reproduce::quantity::regret;
-use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
+use crate::reproduce::{
+    Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Verdict,
+};
 
 /// Figure 2.
 pub const ITEM: Item = Item {
     name: "pf-ucb/figure-2",
     title: "PF-UCB: regret on MovieLens, 10 clients and 40 arms",
-    parts: &[
-        Part { name: "paper", text: include_str!("experiments/figure-2-paper.toml"), quick_seeds: 4 },
-        Part { name: "authors", text: include_str!("experiments/figure-2-authors.toml"), quick_seeds: 1 },
+    experiments: &[
+        ExperimentFile {
+            name: "paper",
+            text: include_str!("experiments/figure-2-paper.toml"),
+            quick_seeds: 4,
+        },
+        ExperimentFile {
+            name: "authors",
+            text: include_str!("experiments/figure-2-authors.toml"),
+            quick_seeds: 1,
+        },
     ],
     seconds: Cost { full: 200.0, quick: 50.0 },
-    judge,
+    check_claims,
 };
 
 /// Least and largest final regret that the authors' code gave.
 const GIVEN: [(f64, f64, f64); 4] =
     [(0.0, 334e3, 403e3), (0.1, 1.07e6, 1.10e6), (0.9, 1.43e6, 1.57e6), (1.0, 1.17e6, 1.22e6)];
 
-fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let (paper, authors) = (measured.part("paper")?, measured.part("authors")?);
+fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let (paper, authors) = (measured.experiment("paper")?, measured.experiment("authors")?);
     for (part, block) in [(paper, PAPER), (authors, AUTHORS)] {
         for runs in part.block(block) {
-            sublinear(findings, runs);
+            sublinear(report, runs);
         }
-        unfinished(findings, part, block);
+        unfinished(report, part, block);
     }
     for (at, least, most) in GIVEN {
         if let Some(runs) = authors.block(AUTHORS).find(|runs| alpha(runs) == at) {
-            within(findings, runs, least, most);
+            within(report, runs, least, most);
         }
     }
-    findings.note(
+    report.note(
         "The ranges of regret come from the authors' code: a few runs for each alpha. The game is the authors' \
          matrix of means, with normal rewards of unit variance.",
     );
-    findings.figure(
+    report.figure(
         "figure-2",
         Panels {
             title: "MovieLens: regret with the loss for communication, C = 1".into(),
@@ -56,7 +66,7 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
 }
 
 /// Less is lost in the second half than in the first.
-fn sublinear(findings: &mut Findings, runs: &Runs) {
+fn sublinear(report: &mut ReportBuilder, runs: &Runs) {
     let halves = runs.records.iter().map(|record| {
         let first = regret_at(record, 0.5);
         (record.regret - first) - first
@@ -64,7 +74,7 @@ fn sublinear(findings: &mut Findings, runs: &Runs) {
     let difference = Estimate::new(halves);
     let first = runs.estimate(|record| regret_at(record, 0.5)).mean;
     let second = runs.estimate(regret).mean - first;
-    findings.below_zero(
+    report.below_zero(
         runs.label.clone(),
         "sub-linear regret",
         format!("first half {}, second half {}", readable(first), readable(second)),
@@ -73,7 +83,7 @@ fn sublinear(findings: &mut Findings, runs: &Runs) {
 }
 
 /// "In some cases (e.g., alpha = 0.1), the algorithm does not completely converge".
-fn unfinished(findings: &mut Findings, part: &MeasuredPart, block: &str) {
+fn unfinished(report: &mut ReportBuilder, part: &MeasuredExperiment, block: &str) {
     let Some(runs) = part.block(block).find(|runs| alpha(runs) == 0.1) else { return };
     let (done, all) = (settled_runs(runs), runs.records.len());
     // The last tenth, beside a tenth of the whole.
@@ -85,7 +95,7 @@ fn unfinished(findings: &mut Findings, part: &MeasuredPart, block: &str) {
         (0, verdict) => verdict,
         _ => Verdict::DoesNotHold,
     };
-    findings.claim(
+    report.claim(
         format!("{}: the end", runs.label),
         "not converged within the horizon, and regret grows slowly at the end",
         format!(
@@ -96,11 +106,11 @@ fn unfinished(findings: &mut Findings, part: &MeasuredPart, block: &str) {
     );
 }
 
-fn within(findings: &mut Findings, runs: &Runs, least: f64, most: f64) {
+fn within(report: &mut ReportBuilder, runs: &Runs, least: f64, most: f64) {
     let ours = runs.estimate(regret);
     let half = ours.ci95.unwrap_or(0.0);
     let meets = ours.mean + half >= least && ours.mean - half <= most;
-    findings.claim(
+    report.claim(
         format!("final regret, {}", runs.label),
         format!("{} to {} [authors' code]", readable(least), readable(most)),
         plus_minus(ours.mean, ours.ci95, false),

@@ -6,39 +6,49 @@ use cahoots_lab::results::{Estimate, readable, with_band};
 use cahoots_lab::run::Record;
 
 use super::common::{PAPER, alpha, seeds_note};
-use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Verdict};
+use crate::reproduce::{
+    Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Verdict,
+};
 
 /// Figure 3.
 pub const MOVIELENS: Item = Item {
     name: "pf-ucb/figure-3",
     title: "PF-UCB: local, global and mixed reward against alpha, MovieLens",
-    parts: &[Part { name: "reward", text: include_str!("experiments/figure-3.toml"), quick_seeds: 2 }],
+    experiments: &[ExperimentFile {
+        name: "reward",
+        text: include_str!("experiments/figure-3.toml"),
+        quick_seeds: 2,
+    }],
     seconds: Cost { full: 30.0, quick: 6.0 },
-    judge: judge_movielens,
+    check_claims: check_movielens,
 };
 
 /// Figure 5.
 pub const SYNTHETIC: Item = Item {
     name: "pf-ucb/figure-5",
     title: "PF-UCB: local, global and mixed reward against alpha, 4 clients and 9 arms",
-    parts: &[Part { name: "reward", text: include_str!("experiments/figure-5.toml"), quick_seeds: 5 }],
+    experiments: &[ExperimentFile {
+        name: "reward",
+        text: include_str!("experiments/figure-5.toml"),
+        quick_seeds: 5,
+    }],
     seconds: Cost { full: 8.0, quick: 1.0 },
-    judge: judge_synthetic,
+    check_claims: check_synthetic,
 };
 
 const CONSTANT_1: &str = "PF-UCB, constant 1";
 
-fn judge_movielens(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    judge(measured, findings, "figure-3", "MovieLens")
+fn check_movielens(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    check_claims(measured, report, "figure-3", "MovieLens")
 }
 
-fn judge_synthetic(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    findings.note("The paper says of this figure that it \"shows a similar trend as in Fig. 3\".");
-    findings.note(
+fn check_synthetic(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    report.note("The paper says of this figure that it \"shows a similar trend as in Fig. 3\".");
+    report.note(
         "Near alpha = 0.7 the best arm of every client changes from one that all like somewhat to its own: \
          the two are equal at 0.68 or 0.704, and telling them apart takes longer than T = 10^6.",
     );
-    judge(measured, findings, "figure-5", "The printed game")
+    check_claims(measured, report, "figure-5", "The printed game")
 }
 
 fn metric(record: &Record, name: &str) -> f64 {
@@ -70,32 +80,37 @@ fn distance(record: &Record) -> f64 {
     best_local(record) - best_global(record)
 }
 
-fn judge(measured: &Measured, findings: &mut Findings, name: &str, title: &str) -> Result<(), LabError> {
-    let part = measured.part("reward")?;
+fn check_claims(
+    measured: &Measured,
+    report: &mut ReportBuilder,
+    name: &str,
+    title: &str,
+) -> Result<(), LabError> {
+    let part = measured.experiment("reward")?;
     for block in [PAPER, CONSTANT_1] {
         let family: Vec<&Runs> = part.block(block).collect();
         let (Some(first), Some(last)) = (family.first(), family.last()) else { continue };
         let paper = "mixed and global reward almost meet the best global one";
-        meets(findings, format!("{block}, alpha = 0"), paper, first, |r| best_global(r) - global(r));
+        meets(report, format!("{block}, alpha = 0"), paper, first, |r| best_global(r) - global(r));
         let far = Estimate::new(first.records.iter().map(|r| 0.5 * distance(r) - (best_local(r) - local(r))));
-        findings.below_zero(
+        report.below_zero(
             format!("{block}, alpha = 0"),
             "local reward is highly sub-optimal",
             missing(first, |r| best_local(r) - local(r)),
             &far,
         );
         let paper = "mixed and local reward almost meet the best local one";
-        meets(findings, format!("{block}, alpha = 1"), paper, last, |r| best_local(r) - local(r));
-        trend(findings, format!("{block}: local reward"), "trends up with alpha", &family, local, 1.0);
-        trend(findings, format!("{block}: mixed reward"), "trends up with alpha", &family, mixed, 1.0);
-        trend(findings, format!("{block}: global reward"), "trends down with alpha", &family, global, -1.0);
+        meets(report, format!("{block}, alpha = 1"), paper, last, |r| best_local(r) - local(r));
+        trend(report, format!("{block}: local reward"), "trends up with alpha", &family, local, 1.0);
+        trend(report, format!("{block}: mixed reward"), "trends up with alpha", &family, mixed, 1.0);
+        trend(report, format!("{block}: global reward"), "trends down with alpha", &family, global, -1.0);
     }
-    findings.note(
+    report.note(
         "\"Almost meets\": what is missing is less than a tenth of the distance between the best global and the \
          best local reward; \"highly sub-optimal\": more than half of it. A trend holds where the ends differ that \
          way and more steps go that way than the other, all by 95% intervals.",
     );
-    findings.figure(
+    report.figure(
         name,
         Panels {
             title: format!("{title}: average reward of a step"),
@@ -110,9 +125,9 @@ fn judge(measured: &Measured, findings: &mut Findings, name: &str, title: &str) 
 }
 
 /// Whether what is missing is less than a tenth of the distance between the two best rewards.
-fn meets(findings: &mut Findings, what: String, paper: &str, runs: &Runs, lacks: fn(&Record) -> f64) {
+fn meets(report: &mut ReportBuilder, what: String, paper: &str, runs: &Runs, lacks: fn(&Record) -> f64) {
     let difference = Estimate::new(runs.records.iter().map(|record| lacks(record) - 0.1 * distance(record)));
-    findings.below_zero(what, paper, missing(runs, lacks), &difference);
+    report.below_zero(what, paper, missing(runs, lacks), &difference);
 }
 
 fn missing(runs: &Runs, lacks: fn(&Record) -> f64) -> String {
@@ -121,7 +136,7 @@ fn missing(runs: &Runs, lacks: fn(&Record) -> f64) -> String {
 }
 
 fn trend(
-    findings: &mut Findings,
+    report: &mut ReportBuilder,
     what: String,
     paper: &str,
     family: &[&Runs],
@@ -143,10 +158,10 @@ fn trend(
     let ends = [0, family.len() - 1].map(|place| readable(family[place].estimate(value).mean));
     let ours =
         format!("{} to {}; {with} of {} steps with it, {against} against", ends[0], ends[1], steps.len());
-    findings.claim(what, paper, ours, verdict);
+    report.claim(what, paper, ours, verdict);
 }
 
-fn panel(part: &MeasuredPart, block: &str, title: &str) -> Figure {
+fn panel(part: &MeasuredExperiment, block: &str, title: &str) -> Figure {
     let line = |label: &str, value: fn(&Record) -> f64| {
         let point = |runs: &Runs| {
             let at = runs.estimate(value);

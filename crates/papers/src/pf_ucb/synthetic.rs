@@ -7,17 +7,22 @@ use cahoots_lab::results::{Estimate, LowerBounds, plus_minus, readable};
 
 use super::bounds::{CONJECTURE_1, THEOREM_1, lower_bounds};
 use super::common::{AUTHORS, PAPER, alpha, converges, over_time, seeds_note};
-use crate::reproduce::findings::AUTHORS_CODE;
 use crate::reproduce::quantity::regret;
-use crate::reproduce::{Cost, Findings, Item, Measured, MeasuredPart, Part, Runs, Said};
+use crate::reproduce::{
+    AUTHORS_CODE, Cost, ExperimentFile, Item, Measured, MeasuredExperiment, Reference, ReportBuilder, Runs,
+};
 
 /// Figure 1.
 pub const ITEM: Item = Item {
     name: "pf-ucb/figure-1",
     title: "PF-UCB: regret for five degrees of personalisation, 4 clients and 9 arms",
-    parts: &[Part { name: "synthetic", text: include_str!("experiments/figure-1.toml"), quick_seeds: 10 }],
+    experiments: &[ExperimentFile {
+        name: "synthetic",
+        text: include_str!("experiments/figure-1.toml"),
+        quick_seeds: 10,
+    }],
     seconds: Cost { full: 30.0, quick: 3.0 },
-    judge,
+    check_claims,
 };
 
 const CONSTANT_4: &str = "PF-UCB, as in the authors' code, constant 4";
@@ -36,40 +41,40 @@ const GIVEN: [(&str, [Option<f64>; 5]); 5] = [
     (ENHANCED, [None, Some(53.0e3), Some(121e3), Some(62.2e3), Some(25.3e3)]),
 ];
 
-fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("synthetic")?;
+fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("synthetic")?;
     for block in [PAPER, AUTHORS] {
         for runs in part.block(block) {
-            converges(findings, "converges to the optimal choices", runs);
+            converges(report, "converges to the optimal choices", runs);
         }
     }
     for (block, given) in GIVEN {
-        for (runs, said) in part.block(block).zip(given) {
-            if let Some(said) = said {
+        for (runs, reference) in part.block(block).zip(given) {
+            if let Some(reference) = reference {
                 let what = format!("regret, {}", runs.label);
-                findings.number_from(AUTHORS_CODE, what, Said::mean(said, GIVEN_RUNS), runs, regret);
+                report.number_from(AUTHORS_CODE, what, Reference::mean(reference, GIVEN_RUNS), runs, regret);
             }
         }
     }
     for runs in part.block(AUTHORS) {
-        above_the_bound(part, runs, findings);
+        above_the_bound(part, runs, report);
     }
     let apart = part.block(PAPER).zip(part.block(CONSTANT_4)).map(|(text, code)| {
         let difference = text.difference(code, regret);
         format!("{} at alpha = {}", plus_minus(difference.mean, difference.ci95, true), alpha(text))
     });
-    findings.note(format!(
+    report.note(format!(
         "The text's reading less the authors' code at constant 4: {}. They explore in another order and eliminate \
          by another rule; which of the two it is has not been told apart. At alpha = 0 the paper's constant leaves \
          the last phase unfinished at T = 10^6.",
         apart.collect::<Vec<_>>().join(", ")
     ));
-    findings.note(
+    report.note(
         "The paper prints no numbers beside Figure 1; those come from 200 runs of the authors' code, rounded. \
          Of 24 such comparisons at 95% one is expected to fail.",
     );
-    findings.note("Convergence is read off the regret: it counts expectations, so it stands still exactly when all are right.");
-    findings.figure(
+    report.note("Convergence is read off the regret: it counts expectations, so it stands still exactly when all are right.");
+    report.figure(
         "figure-1",
         Panels {
             title: "Regret with the loss for communication, C = 1, f(p) = 2^p log T".into(),
@@ -81,7 +86,7 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
         },
     );
     let panels = part.block(PAPER).zip(part.block(AUTHORS));
-    findings.figure(
+    report.figure(
         "lower-bounds",
         Panels {
             title: "Regret beside the lower bounds of Theorem 1 and Conjecture 1".into(),
@@ -92,13 +97,13 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
     Ok(())
 }
 
-fn bounds(part: &MeasuredPart, runs: &Runs) -> Option<LowerBounds> {
+fn bounds(part: &MeasuredExperiment, runs: &Runs) -> Option<LowerBounds> {
     let params = to_json(&toml::Value::Table(runs.params.clone()));
     lower_bounds(&part.experiment.stages.first()?.scenario, &params)
 }
 
 /// Theorem 1 with normal rewards: no less than c log T, communication aside.
-fn above_the_bound(part: &MeasuredPart, runs: &Runs, findings: &mut Findings) {
+fn above_the_bound(part: &MeasuredExperiment, runs: &Runs, report: &mut ReportBuilder) {
     let Some(bounds) = bounds(part, runs) else { return };
     let horizon = part.experiment.stages[0].scenario.horizon as f64;
     let [least, conjectured] =
@@ -106,7 +111,7 @@ fn above_the_bound(part: &MeasuredPart, runs: &Runs, findings: &mut Findings) {
     let own =
         |record: &cahoots_lab::run::Record| record.metrics.get("regret_mixed").copied().unwrap_or(f64::NAN);
     let below = Estimate::new(runs.records.iter().map(|record| least - own(record)));
-    findings.below_zero(
+    report.below_zero(
         format!("lower bound, {}", runs.label),
         format!("Theorem 1: at least {}; Conjecture 1: {}", readable(least), readable(conjectured)),
         format!("{} without communication", readable(runs.estimate(own).mean)),
@@ -114,7 +119,7 @@ fn above_the_bound(part: &MeasuredPart, runs: &Runs, findings: &mut Findings) {
     );
 }
 
-fn with_bounds(part: &MeasuredPart, paper: &Runs, authors: &Runs) -> Figure {
+fn with_bounds(part: &MeasuredExperiment, paper: &Runs, authors: &Runs) -> Figure {
     let line = |runs: &Runs, label: &str| runs.line(label, |curve, point| curve.regret[point]);
     let mut series = vec![line(paper, PAPER), line(authors, AUTHORS)];
     let ticks: Vec<f64> = authors.records[0].curve.tick.iter().map(|tick| *tick as f64).collect();

@@ -5,15 +5,19 @@ use cahoots_lab::LabError;
 use cahoots_lab::results::{Estimate, plus_minus, with_band};
 
 use super::common::{AUTHORS, PAPER, alpha, communications, seeds_note};
-use crate::reproduce::{Cost, Findings, Item, Measured, Part, Runs};
+use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder, Runs};
 
 /// Table 2.
 pub const ITEM: Item = Item {
     name: "pf-ucb/table-2",
     title: "PF-UCB: communication times, 4 clients and 9 arms",
-    parts: &[Part { name: "synthetic", text: include_str!("experiments/table-2.toml"), quick_seeds: 10 }],
+    experiments: &[ExperimentFile {
+        name: "synthetic",
+        text: include_str!("experiments/table-2.toml"),
+        quick_seeds: 10,
+    }],
     seconds: Cost { full: 20.0, quick: 2.0 },
-    judge,
+    check_claims,
 };
 
 /// alpha and communication times.
@@ -24,14 +28,14 @@ const PHASE: f64 = 8.0;
 
 const CONSTANT_2: &str = "PF-UCB, as in the authors' code, constant 2";
 
-fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
-    let part = measured.part("synthetic")?;
+fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
+    let part = measured.experiment("synthetic")?;
     for block in [PAPER, AUTHORS, CONSTANT_2] {
         for (runs, (_, times)) in part.block(block).zip(TABLE) {
-            within_a_phase(findings, runs, times);
+            within_a_phase(report, runs, times);
         }
     }
-    findings.note(
+    report.note(
         "Communication times are 2 M for each completed phase. A row holds where the mean number of phases is \
          within one of the table's. No single constant in the bound gives the whole table: with the paper's 4 \
          alpha = 0.2 and 1 take longer, with the authors' 1 alpha = 0.9 is over sooner.",
@@ -44,7 +48,7 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
         Series::connected_dots(block, part.block(block).map(point).collect())
     };
     let table = TABLE.map(|(alpha, times)| Point::new(alpha, times));
-    findings.figure(
+    report.figure(
         "table-2",
         Figure {
             title: "Communication times until T = 10^6".into(),
@@ -57,11 +61,11 @@ fn judge(measured: &Measured, findings: &mut Findings) -> Result<(), LabError> {
     Ok(())
 }
 
-fn within_a_phase(findings: &mut Findings, runs: &Runs, times: f64) {
+fn within_a_phase(report: &mut ReportBuilder, runs: &Runs, times: f64) {
     let ours = runs.estimate(communications);
     let sign = if ours.mean < times { -1.0 } else { 1.0 };
     let too_far = runs.records.iter().map(|record| sign * (record.cost - times) / PHASE - 1.0);
-    findings.below_zero(
+    report.below_zero(
         runs.label.clone(),
         format!("{times} ({} phases)", times / PHASE),
         format!("{}, {:.2} phases", plus_minus(ours.mean, ours.ci95, false), ours.mean / PHASE),

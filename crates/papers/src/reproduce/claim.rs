@@ -56,7 +56,7 @@ impl Verdict {
 
 /// A number that somebody else measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Said {
+pub struct Reference {
     /// The mean.
     pub mean: f64,
     /// Spread of single runs, where it is given.
@@ -65,15 +65,15 @@ pub struct Said {
     pub runs: u32,
 }
 
-impl Said {
+impl Reference {
     /// A mean of so many runs.
-    pub fn mean(mean: f64, runs: u32) -> Said {
-        Said { mean, sd: None, runs }
+    pub fn mean(mean: f64, runs: u32) -> Reference {
+        Reference { mean, sd: None, runs }
     }
 
     /// A mean of so many runs, with their spread.
-    pub fn with_sd(mean: f64, sd: f64, runs: u32) -> Said {
-        Said { mean, sd: Some(sd), runs }
+    pub fn with_sd(mean: f64, sd: f64, runs: u32) -> Reference {
+        Reference { mean, sd: Some(sd), runs }
     }
 
     /// Whether a measurement agrees: the difference of the means lies within its 95% interval.
@@ -97,11 +97,11 @@ mod tests {
     #[test]
     fn numbers_agree_within_both_spreads() {
         let ours = Estimate::new([9.0, 10.0, 11.0, 10.0, 10.0]); // sd 0.707, standard error 0.316
-        assert_eq!(Said::mean(10.5, 1).verdict(&ours, 5), Verdict::Holds);
-        assert_eq!(Said::mean(13.0, 1).verdict(&ours, 5), Verdict::DoesNotHold);
-        assert_eq!(Said::mean(12.0, 1000).verdict(&ours, 5), Verdict::DoesNotHold);
-        assert_eq!(Said::with_sd(12.0, 5.0, 4).verdict(&ours, 5), Verdict::Holds);
-        assert_eq!(Said::mean(10.0, 1).verdict(&Estimate::new([10.0]), 1), Verdict::Undecided);
+        assert_eq!(Reference::mean(10.5, 1).verdict(&ours, 5), Verdict::Holds);
+        assert_eq!(Reference::mean(13.0, 1).verdict(&ours, 5), Verdict::DoesNotHold);
+        assert_eq!(Reference::mean(12.0, 1000).verdict(&ours, 5), Verdict::DoesNotHold);
+        assert_eq!(Reference::with_sd(12.0, 5.0, 4).verdict(&ours, 5), Verdict::Holds);
+        assert_eq!(Reference::mean(10.0, 1).verdict(&Estimate::new([10.0]), 1), Verdict::Undecided);
     }
 
     #[test]

@@ -9,12 +9,12 @@ use cahoots_lab::run::{Curve, Record};
 /// What the experiments of an item gave.
 #[derive(Debug, Default)]
 pub struct Measured {
-    parts: Vec<MeasuredPart>,
+    experiments: Vec<MeasuredExperiment>,
 }
 
 /// What one experiment gave.
 #[derive(Debug)]
-pub struct MeasuredPart {
+pub struct MeasuredExperiment {
     /// Its name within the item.
     pub name: &'static str,
     /// The experiment.
@@ -54,24 +54,24 @@ impl Measured {
             params: entry.params.clone(),
             records,
         });
-        self.parts.push(MeasuredPart { name, runs: runs.collect(), experiment });
+        self.experiments.push(MeasuredExperiment { name, runs: runs.collect(), experiment });
     }
 
     /// All experiments.
-    pub fn parts(&self) -> &[MeasuredPart] {
-        &self.parts
+    pub fn experiments(&self) -> &[MeasuredExperiment] {
+        &self.experiments
     }
 
     /// The experiment of a name.
-    pub fn part(&self, name: &str) -> Result<&MeasuredPart, LabError> {
-        let found = self.parts.iter().find(|part| part.name == name);
+    pub fn experiment(&self, name: &str) -> Result<&MeasuredExperiment, LabError> {
+        let found = self.experiments.iter().find(|experiment| experiment.name == name);
         found.ok_or_else(|| {
-            LabError::Failed(format!("an item has no part {name}; this is a fault of the program"))
+            LabError::Failed(format!("an item has no experiment {name}; this is a fault of the program"))
         })
     }
 }
 
-impl MeasuredPart {
+impl MeasuredExperiment {
     /// The entry of a label.
     pub fn entry(&self, label: &str) -> Result<&Runs, LabError> {
         let found = self.runs.iter().find(|runs| runs.label == label);

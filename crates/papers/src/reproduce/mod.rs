@@ -1,12 +1,12 @@
 //! The papers' tables and figures: what a paper says beside what is measured here.
 //!
 //! A [`Paper`] has [items](Item), one per table or figure. An item's experiments are files in its paper's
-//! folder, part of the program; its `judge` compares what they gave with what the paper says, [claim](Claim) by claim,
+//! folder, part of the program; its `check_claims` compares what they gave with what the paper says, [claim](Claim) by claim,
 //! and draws the figure in the paper's layout. A claim that does not hold is a result, not a
 //! failure. To add an item: a file in its paper's folder, a line in that folder's list.
 
+mod builder;
 mod claim;
-pub(crate) mod findings;
 mod measured;
 mod paper;
 pub(crate) mod quantity;
@@ -17,9 +17,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-pub use claim::{Claim, Said, Verdict};
-pub use findings::Findings;
-pub use measured::{Measured, MeasuredPart, Runs};
+pub use builder::{AUTHORS_CODE, ReportBuilder};
+pub use claim::{Claim, Reference, Verdict};
+pub use measured::{Measured, MeasuredExperiment, Runs};
 pub use paper::{Paper, items, select};
 pub use report::Report;
 pub use state::State;
@@ -37,16 +37,16 @@ pub struct Item {
     /// What it shows.
     pub title: &'static str,
     /// The experiments it takes.
-    pub parts: &'static [Part],
+    pub experiments: &'static [ExperimentFile],
     /// About how many seconds it takes on one core.
     pub seconds: Cost,
     /// Compares what was measured with what the paper says.
-    pub judge: fn(&Measured, &mut Findings) -> Result<(), LabError>,
+    pub check_claims: fn(&Measured, &mut ReportBuilder) -> Result<(), LabError>,
 }
 
 /// One experiment of an item.
 #[derive(Debug)]
-pub struct Part {
+pub struct ExperimentFile {
     /// What it is called within its item.
     pub name: &'static str,
     /// An experiment file. Paths in it that begin with `DATA/` are found in the folder of `--data`.
@@ -86,7 +86,7 @@ pub struct Options<'a> {
 impl Item {
     /// Whether it reads datasets.
     pub fn needs_data(&self) -> bool {
-        self.parts.iter().any(|part| part.text.contains(DATA))
+        self.experiments.iter().any(|file| file.text.contains(DATA))
     }
 }
 
@@ -98,12 +98,12 @@ pub fn reproduce(item: &Item, out: &Path, options: &Options<'_>) -> Result<Repor
     let begun = Instant::now();
     let folder = out.join(item.name);
     let mut measured = Measured::default();
-    for part in item.parts {
+    for file in item.experiments {
         let source = Source {
-            name: format!("{}: {}.toml", item.name, part.name),
-            text: with_data(item, part, options)?,
+            name: format!("{}: {}.toml", item.name, file.name),
+            text: with_data(item, file, options)?,
         };
-        let experiment = from_text(source, options.quick.then_some(part.quick_seeds))?;
+        let experiment = from_text(source, options.quick.then_some(file.quick_seeds))?;
         let run = run::Options {
             jobs: options.jobs,
             start: if options.force { Start::Force } else { Start::Resume },
@@ -112,21 +112,21 @@ pub fn reproduce(item: &Item, out: &Path, options: &Options<'_>) -> Result<Repor
             stop: options.stop,
             theory: crate::lower_bounds,
         };
-        let part_folder = folder.join(part.name);
-        run::run(&experiment, &part_folder, &run)?;
-        measured.push(part.name, run::records(&experiment, &part_folder)?, experiment);
+        let own_folder = folder.join(file.name);
+        run::run(&experiment, &own_folder, &run)?;
+        measured.push(file.name, run::records(&experiment, &own_folder)?, experiment);
     }
-    let mut findings = Findings::default();
-    (item.judge)(&measured, &mut findings)?;
-    let mut report = Report::new(item, options.quick, &measured, findings, begun.elapsed().as_secs_f64());
+    let mut builder = ReportBuilder::default();
+    (item.check_claims)(&measured, &mut builder)?;
+    let mut report = Report::new(item, options.quick, &measured, builder, begun.elapsed().as_secs_f64());
     report.write(&folder)?;
     Ok(report)
 }
 
-/// The text of a part with the folder of the datasets in its place.
-fn with_data(item: &Item, part: &Part, options: &Options<'_>) -> Result<String, LabError> {
-    if !part.text.contains(DATA) {
-        return Ok(part.text.to_string());
+/// The text of an experiment with the folder of the datasets in its place.
+fn with_data(item: &Item, file: &ExperimentFile, options: &Options<'_>) -> Result<String, LabError> {
+    if !file.text.contains(DATA) {
+        return Ok(file.text.to_string());
     }
     let Some(data) = options.data else {
         return Err(LabError::Input(format!(
@@ -135,7 +135,7 @@ fn with_data(item: &Item, part: &Part, options: &Options<'_>) -> Result<String, 
         )));
     };
     let shown = data.display().to_string().replace('\\', "/");
-    Ok(part.text.replace(DATA, &format!("\"{}/", shown.trim_end_matches('/'))))
+    Ok(file.text.replace(DATA, &format!("\"{}/", shown.trim_end_matches('/'))))
 }
 
 #[cfg(test)]
@@ -145,10 +145,10 @@ mod tests {
     #[test]
     fn every_embedded_experiment_is_sound() {
         for item in items().filter(|item| !item.needs_data()) {
-            for part in item.parts {
-                let source = Source { name: format!("{} {}", item.name, part.name), text: part.text.into() };
-                let experiment = from_text(source, Some(part.quick_seeds)).unwrap();
-                assert_eq!(experiment.seeds.len() as u64, part.quick_seeds);
+            for file in item.experiments {
+                let source = Source { name: format!("{} {}", item.name, file.name), text: file.text.into() };
+                let experiment = from_text(source, Some(file.quick_seeds)).unwrap();
+                assert_eq!(experiment.seeds.len() as u64, file.quick_seeds);
             }
         }
     }

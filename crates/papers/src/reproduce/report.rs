@@ -8,8 +8,8 @@ use cahoots_lab::LabError;
 use cahoots_lab::files;
 use serde::Serialize;
 
+use super::builder::ReportBuilder;
 use super::claim::Claim;
-use super::findings::Findings;
 use super::measured::Measured;
 use super::{Item, state};
 
@@ -24,7 +24,7 @@ pub struct Report {
     pub version: String,
     /// Whether only few seeds were run.
     pub quick: bool,
-    /// Seeds of each part.
+    /// Seeds of each experiment.
     pub seeds: Vec<(String, usize)>,
     /// Seconds this took, without what was there already.
     pub seconds: f64,
@@ -45,13 +45,13 @@ impl Report {
         item: &Item,
         quick: bool,
         measured: &Measured,
-        findings: Findings,
+        builder: ReportBuilder,
         seconds: f64,
     ) -> Report {
         let seeds = measured
-            .parts()
+            .experiments()
             .iter()
-            .map(|part| (part.name.to_string(), part.experiment.seeds.len()))
+            .map(|own| (own.name.to_string(), own.experiment.seeds.len()))
             .collect();
         Report {
             item: item.name.into(),
@@ -60,11 +60,11 @@ impl Report {
             quick,
             seeds,
             seconds,
-            claims: findings.claims,
-            notes: findings.notes,
-            figures: findings.figures.iter().map(|(name, _)| name.clone()).collect(),
+            claims: builder.claims,
+            notes: builder.notes,
+            figures: builder.figures.iter().map(|(name, _)| name.clone()).collect(),
             folder: PathBuf::new(),
-            pictures: findings.figures,
+            pictures: builder.figures,
         }
     }
 
@@ -85,12 +85,12 @@ impl Report {
         let sources = self.claims.iter().any(|claim| claim.source != "paper");
         let mut rows = vec![["claim", "paper", "ours (± 95%)", "verdict"].map(String::from).to_vec()];
         for claim in &self.claims {
-            let said = if sources && claim.source != "paper" {
+            let reference = if sources && claim.source != "paper" {
                 format!("{} [{}]", claim.paper, claim.source)
             } else {
                 claim.paper.clone()
             };
-            rows.push(vec![claim.what.clone(), said, claim.ours.clone(), claim.verdict.text().into()]);
+            rows.push(vec![claim.what.clone(), reference, claim.ours.clone(), claim.verdict.text().into()]);
         }
         rows
     }
@@ -103,7 +103,7 @@ impl Report {
             [1] => "one seed".to_string(),
             [one] => format!("{one} seeds"),
             _ => {
-                let each = self.seeds.iter().map(|(part, seeds)| format!("{part}: {seeds} seeds"));
+                let each = self.seeds.iter().map(|(name, seeds)| format!("{name}: {seeds} seeds"));
                 each.collect::<Vec<_>>().join(", ")
             }
         };

@@ -1,20 +1,20 @@
-//! What an item's `judge` writes down.
+//! What is found when an item's claims are checked.
 
 use cahoots_figure::Picture;
 use cahoots_lab::results::{Estimate, plus_minus, readable};
 use cahoots_lab::run::Record;
 
-use super::claim::{Claim, Said, Verdict};
+use super::claim::{Claim, Reference, Verdict};
 use super::measured::Runs;
 
 /// Claims, figures and notes.
 #[derive(Debug, Default)]
-pub struct Findings {
+pub struct ReportBuilder {
     /// Claims in the order of the paper.
     pub claims: Vec<Claim>,
     /// Figures and their names.
     pub figures: Vec<(String, Box<dyn Picture>)>,
-    /// What a reader must know to read the rest: choices made where the paper is silent, findings.
+    /// What a reader must know to read the rest: choices made where the paper is silent, and what was found out.
     pub notes: Vec<String>,
 }
 
@@ -24,10 +24,16 @@ const PAPER: &str = "paper";
 /// Who says so, where the paper prints no number.
 pub const AUTHORS_CODE: &str = "authors' code";
 
-impl Findings {
+impl ReportBuilder {
     /// A number of the paper's, beside the mean of ours.
-    pub fn number(&mut self, what: impl Into<String>, said: Said, runs: &Runs, value: fn(&Record) -> f64) {
-        self.number_from(PAPER, what, said, runs, value);
+    pub fn number(
+        &mut self,
+        what: impl Into<String>,
+        reference: Reference,
+        runs: &Runs,
+        value: fn(&Record) -> f64,
+    ) {
+        self.number_from(PAPER, what, reference, runs, value);
     }
 
     /// A number from some source, beside the mean of ours.
@@ -35,7 +41,7 @@ impl Findings {
         &mut self,
         source: &str,
         what: impl Into<String>,
-        said: Said,
+        reference: Reference,
         runs: &Runs,
         value: fn(&Record) -> f64,
     ) {
@@ -43,12 +49,12 @@ impl Findings {
         self.claims.push(Claim {
             what: what.into(),
             source: source.into(),
-            paper: match said.sd {
-                Some(sd) => format!("{} (sd {})", readable(said.mean), readable(sd)),
-                None => readable(said.mean),
+            paper: match reference.sd {
+                Some(sd) => format!("{} (sd {})", readable(reference.mean), readable(sd)),
+                None => readable(reference.mean),
             },
             ours: plus_minus(ours.mean, ours.ci95, false),
-            verdict: said.verdict(&ours, runs.records.len()),
+            verdict: reference.verdict(&ours, runs.records.len()),
             mean: Some(ours.mean),
             ci95: ours.ci95,
         });
@@ -98,16 +104,16 @@ impl Findings {
         &mut self,
         source: &str,
         what: impl Into<String>,
-        said: Said,
+        reference: Reference,
         ours: &Estimate,
         seeds: usize,
     ) {
         self.claims.push(Claim {
             what: what.into(),
             source: source.into(),
-            paper: readable(said.mean),
+            paper: readable(reference.mean),
             ours: plus_minus(ours.mean, ours.ci95, false),
-            verdict: said.verdict(ours, seeds),
+            verdict: reference.verdict(ours, seeds),
             mean: Some(ours.mean),
             ci95: ours.ci95,
         });
