@@ -8,8 +8,8 @@ use cahoots_lab::run::Record;
 use super::trade_off::{as_percent, at_equal_communication};
 use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{
-    AUTHORS_CODE, Cost, ExperimentFile, Item, Measured, MeasuredExperiment, Reference, ReportBuilder, Runs,
-    Verdict,
+    AUTHORS_CODE, ExperimentFile, Item, Measured, MeasuredExperiment, Reference, ReportBuilder, Runs,
+    Seconds, Verdict,
 };
 
 /// Figure 2(a).
@@ -21,7 +21,7 @@ pub const UNIFORM: Item = Item {
         text: include_str!("experiments/figure-2a.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 180.0, quick: 60.0 },
+    seconds: Seconds { full: 180.0, quick: 60.0 },
     check_claims: check_uniform,
 };
 
@@ -34,7 +34,7 @@ pub const UNEVEN: Item = Item {
         text: include_str!("experiments/figure-2b.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 800.0, quick: 240.0 },
+    seconds: Seconds { full: 800.0, quick: 240.0 },
     check_claims: check_uneven,
 };
 
@@ -47,7 +47,7 @@ pub const AUTHORS: Item = Item {
         text: include_str!("experiments/authors-code.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 20.0, quick: 8.0 },
+    seconds: Seconds { full: 20.0, quick: 8.0 },
     check_claims: check_authors,
 };
 

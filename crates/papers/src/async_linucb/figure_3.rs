@@ -7,7 +7,7 @@ use cahoots_lab::run::Record;
 
 use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{
-    AUTHORS_CODE, Cost, ExperimentFile, Item, Measured, Reference, ReportBuilder, Runs, Verdict,
+    AUTHORS_CODE, ExperimentFile, Item, Measured, Reference, ReportBuilder, Runs, Seconds, Verdict,
 };
 
 /// Figure 3.
@@ -22,7 +22,7 @@ pub const ITEM: Item = Item {
             quick_seeds: 3,
         },
     ],
-    seconds: Cost { full: 60.0, quick: 20.0 },
+    seconds: Seconds { full: 60.0, quick: 20.0 },
     check_claims,
 };
 

@@ -6,7 +6,7 @@ use cahoots_lab::results::{Estimate, plus_minus, readable, with_band};
 use cahoots_lab::run::Record;
 
 use crate::reproduce::quantity::{regret, transfers};
-use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder, Runs, Verdict};
+use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Runs, Seconds, Verdict};
 
 /// Table 1.
 pub const ITEM: Item = Item {
@@ -17,7 +17,7 @@ pub const ITEM: Item = Item {
         ExperimentFile { name: "n64", text: include_str!("experiments/table-1-n64.toml"), quick_seeds: 3 },
         ExperimentFile { name: "n256", text: include_str!("experiments/table-1-n256.toml"), quick_seeds: 3 },
     ],
-    seconds: Cost { full: 120.0, quick: 40.0 },
+    seconds: Seconds { full: 120.0, quick: 40.0 },
     check_claims,
 };
 

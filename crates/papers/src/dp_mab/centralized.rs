@@ -6,7 +6,7 @@ use cahoots_lab::run::Record;
 
 use super::common::{LIKE, PUBLISHED, alike, cost, falls, finishes, given, over_time, rounds};
 use crate::reproduce::quantity::regret;
-use crate::reproduce::{Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs};
+use crate::reproduce::{ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Seconds};
 
 /// Figure 4.
 pub const FIGURE_4: Item = Item {
@@ -21,7 +21,7 @@ pub const FIGURE_4: Item = Item {
         },
         ExperimentFile { name: "like", text: include_str!("experiments/figure-4-like.toml"), quick_seeds: 3 },
     ],
-    seconds: Cost { full: 400.0, quick: 40.0 },
+    seconds: Seconds { full: 400.0, quick: 40.0 },
     check_claims: check_4,
 };
 
@@ -33,7 +33,7 @@ pub const FIGURE_5: Item = Item {
         ExperimentFile { name: "raw", text: include_str!("experiments/figure-5.toml"), quick_seeds: 3 },
         ExperimentFile { name: "like", text: include_str!("experiments/figure-5-like.toml"), quick_seeds: 3 },
     ],
-    seconds: Cost { full: 150.0, quick: 15.0 },
+    seconds: Seconds { full: 150.0, quick: 15.0 },
     check_claims: check_5,
 };
 
@@ -45,7 +45,7 @@ pub const FIGURE_6: Item = Item {
         ExperimentFile { name: "raw", text: include_str!("experiments/figure-6.toml"), quick_seeds: 3 },
         ExperimentFile { name: "like", text: include_str!("experiments/figure-6-like.toml"), quick_seeds: 3 },
     ],
-    seconds: Cost { full: 150.0, quick: 15.0 },
+    seconds: Seconds { full: 150.0, quick: 15.0 },
     check_claims: check_6,
 };
 
@@ -57,7 +57,7 @@ pub const FIGURE_7: Item = Item {
         ExperimentFile { name: "raw", text: include_str!("experiments/figure-7.toml"), quick_seeds: 2 },
         ExperimentFile { name: "like", text: include_str!("experiments/figure-7-like.toml"), quick_seeds: 2 },
     ],
-    seconds: Cost { full: 250.0, quick: 50.0 },
+    seconds: Seconds { full: 250.0, quick: 50.0 },
     check_claims: check_7,
 };
 

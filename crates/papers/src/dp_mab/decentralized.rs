@@ -9,7 +9,7 @@ use cahoots_lab::run::Record;
 use super::common::{LIKE, PUBLISHED, alike, cost, exact, given, over_time, rounds, waiting};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{
-    Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Verdict,
+    ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Seconds, Verdict,
 };
 
 /// Figure 9.
@@ -21,7 +21,7 @@ pub const FIGURE_9: Item = Item {
         text: include_str!("experiments/figure-9.toml"),
         quick_seeds: 1,
     }],
-    seconds: Cost { full: 2.0, quick: 1.0 },
+    seconds: Seconds { full: 2.0, quick: 1.0 },
     check_claims: check_9,
 };
 
@@ -37,7 +37,7 @@ pub const FIGURE_10: Item = Item {
             quick_seeds: 3,
         },
     ],
-    seconds: Cost { full: 200.0, quick: 20.0 },
+    seconds: Seconds { full: 200.0, quick: 20.0 },
     check_claims: check_10,
 };
 
@@ -50,7 +50,7 @@ pub const TABLE_1: Item = Item {
         text: include_str!("experiments/table-1.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 150.0, quick: 15.0 },
+    seconds: Seconds { full: 150.0, quick: 15.0 },
     check_claims: check_table_1,
 };
 

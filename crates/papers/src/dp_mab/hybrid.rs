@@ -8,7 +8,7 @@ use cahoots_lab::run::Record;
 use super::common::{PUBLISHED, alike, cost, exact, over_time, waiting};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{
-    Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Verdict,
+    ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Seconds, Verdict,
 };
 
 /// Figure 11.
@@ -20,7 +20,7 @@ pub const FIGURE_11: Item = Item {
         text: include_str!("experiments/figure-11.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 250.0, quick: 40.0 },
+    seconds: Seconds { full: 250.0, quick: 40.0 },
     check_claims: check_11,
 };
 
@@ -33,7 +33,7 @@ pub const TABLE_2: Item = Item {
         text: include_str!("experiments/table-2.toml"),
         quick_seeds: 2,
     }],
-    seconds: Cost { full: 20.0, quick: 8.0 },
+    seconds: Seconds { full: 20.0, quick: 8.0 },
     check_claims: check_table_2,
 };
 

@@ -7,7 +7,7 @@ use cahoots_lab::run::Record;
 
 use super::common::{PUBLISHED, alike, over_time, waiting};
 use crate::reproduce::quantity::regret;
-use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder, Runs, Verdict};
+use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Runs, Seconds, Verdict};
 
 /// Figure 8.
 pub const FIGURE_8: Item = Item {
@@ -21,7 +21,7 @@ pub const FIGURE_8: Item = Item {
             quick_seeds: 5,
         },
     ],
-    seconds: Cost { full: 20.0, quick: 5.0 },
+    seconds: Seconds { full: 20.0, quick: 5.0 },
     check_claims: check_8,
 };
 
@@ -34,7 +34,7 @@ pub const FIGURE_12: Item = Item {
         text: include_str!("experiments/figure-12.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 250.0, quick: 40.0 },
+    seconds: Seconds { full: 250.0, quick: 40.0 },
     check_claims: check_12,
 };
 

@@ -6,7 +6,7 @@ use cahoots_lab::results::readable;
 
 use crate::reproduce::quantity::transfers;
 use crate::reproduce::{
-    AUTHORS_CODE, Cost, ExperimentFile, Item, Measured, Reference, ReportBuilder, Verdict,
+    AUTHORS_CODE, ExperimentFile, Item, Measured, Reference, ReportBuilder, Seconds, Verdict,
 };
 
 /// Announced as Appendix E.3.
@@ -18,7 +18,7 @@ pub const ITEM: Item = Item {
         text: include_str!("experiments/communication.toml"),
         quick_seeds: 2,
     }],
-    seconds: Cost { full: 120.0, quick: 25.0 },
+    seconds: Seconds { full: 120.0, quick: 25.0 },
     check_claims,
 };
 

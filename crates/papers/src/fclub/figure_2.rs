@@ -6,7 +6,7 @@ use cahoots_lab::results::{Estimate, readable};
 
 use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{
-    AUTHORS_CODE, Cost, ExperimentFile, Item, Measured, MeasuredExperiment, Reference, ReportBuilder, Runs,
+    AUTHORS_CODE, ExperimentFile, Item, Measured, MeasuredExperiment, Reference, ReportBuilder, Runs, Seconds,
 };
 
 /// Figure 2(a).
@@ -18,7 +18,7 @@ pub const SYNTHETIC: Item = Item {
         text: include_str!("experiments/figure-2a.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 250.0, quick: 50.0 },
+    seconds: Seconds { full: 250.0, quick: 50.0 },
     check_claims: check_synthetic,
 };
 
@@ -31,7 +31,7 @@ pub const MOVIELENS: Item = Item {
         text: include_str!("experiments/figure-2b.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 250.0, quick: 50.0 },
+    seconds: Seconds { full: 250.0, quick: 50.0 },
     check_claims: check_movielens,
 };
 

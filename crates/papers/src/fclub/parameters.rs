@@ -5,7 +5,7 @@ use cahoots_lab::LabError;
 use cahoots_lab::results::{plus_minus, readable};
 
 use crate::reproduce::quantity::regret;
-use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder, Verdict};
+use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Seconds, Verdict};
 
 /// Announced as Appendix E.2.
 pub const ITEM: Item = Item {
@@ -19,7 +19,7 @@ pub const ITEM: Item = Item {
         },
         ExperimentFile { name: "worlds", text: include_str!("experiments/worlds.toml"), quick_seeds: 2 },
     ],
-    seconds: Cost { full: 150.0, quick: 30.0 },
+    seconds: Seconds { full: 150.0, quick: 30.0 },
     check_claims,
 };
 

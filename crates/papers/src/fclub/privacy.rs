@@ -6,7 +6,7 @@ use cahoots_lab::results::readable;
 
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{
-    Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Verdict,
+    ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Seconds, Verdict,
 };
 
 /// A sweep of epsilon.
@@ -18,7 +18,7 @@ pub const ITEM: Item = Item {
         text: include_str!("experiments/privacy.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 60.0, quick: 40.0 },
+    seconds: Seconds { full: 60.0, quick: 40.0 },
     check_claims,
 };
 

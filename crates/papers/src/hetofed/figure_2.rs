@@ -5,7 +5,7 @@ use cahoots_lab::results::plus_minus;
 
 use super::{bend, over_time};
 use crate::reproduce::quantity::{regret, transfers};
-use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder, Verdict};
+use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Seconds, Verdict};
 
 /// Figure 2.
 pub const ITEM: Item = Item {
@@ -16,7 +16,7 @@ pub const ITEM: Item = Item {
         text: include_str!("experiments/figure-2.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 150.0, quick: 45.0 },
+    seconds: Seconds { full: 150.0, quick: 45.0 },
     check_claims,
 };
 

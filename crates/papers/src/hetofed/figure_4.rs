@@ -6,7 +6,7 @@ use cahoots_lab::run::Record;
 
 use super::{bend, over_time};
 use crate::reproduce::quantity::{regret, transfers};
-use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder};
+use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Seconds};
 
 /// Figure 4.
 pub const ITEM: Item = Item {
@@ -17,7 +17,7 @@ pub const ITEM: Item = Item {
         text: include_str!("experiments/figure-4.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 60.0, quick: 20.0 },
+    seconds: Seconds { full: 60.0, quick: 20.0 },
     check_claims,
 };
 

@@ -5,7 +5,7 @@ use cahoots_lab::LabError;
 use cahoots_lab::run::Curve;
 
 use crate::reproduce::quantity::{regret, transfers};
-use crate::reproduce::{AUTHORS_CODE, Cost, ExperimentFile, Item, Measured, Reference, ReportBuilder};
+use crate::reproduce::{AUTHORS_CODE, ExperimentFile, Item, Measured, Reference, ReportBuilder, Seconds};
 
 /// Table 1.
 pub const ITEM: Item = Item {
@@ -38,7 +38,7 @@ pub const ITEM: Item = Item {
             quick_seeds: 3,
         },
     ],
-    seconds: Cost { full: 300.0, quick: 90.0 },
+    seconds: Seconds { full: 300.0, quick: 90.0 },
     check_claims,
 };
 

@@ -5,7 +5,7 @@ use cahoots_lab::LabError;
 
 use super::common::{converges, seeds_note};
 use crate::reproduce::quantity::regret;
-use crate::reproduce::{Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder};
+use crate::reproduce::{ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Seconds};
 
 /// Figure 4.
 pub const ITEM: Item = Item {
@@ -23,7 +23,7 @@ pub const ITEM: Item = Item {
             quick_seeds: 50,
         },
     ],
-    seconds: Cost { full: 80.0, quick: 4.0 },
+    seconds: Seconds { full: 80.0, quick: 4.0 },
     check_claims,
 };
 

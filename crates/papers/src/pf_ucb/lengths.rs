@@ -5,7 +5,7 @@ use cahoots_lab::LabError;
 use cahoots_lab::results::with_band;
 
 use super::common::{AUTHORS, PAPER, communications, seeds_note};
-use crate::reproduce::{Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs};
+use crate::reproduce::{ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Seconds};
 
 /// Figure 6.
 pub const ITEM: Item = Item {
@@ -16,7 +16,7 @@ pub const ITEM: Item = Item {
         text: include_str!("experiments/figure-6.toml"),
         quick_seeds: 5,
     }],
-    seconds: Cost { full: 30.0, quick: 2.0 },
+    seconds: Seconds { full: 30.0, quick: 2.0 },
     check_claims,
 };
 

@@ -4,7 +4,7 @@ use cahoots_figure::Panels;
 use cahoots_lab::LabError;
 
 use super::common::{AUTHORS, PAPER, converges, over_time};
-use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder};
+use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Seconds};
 
 /// Figure 7.
 pub const ITEM: Item = Item {
@@ -15,7 +15,7 @@ pub const ITEM: Item = Item {
         text: include_str!("experiments/figure-7.toml"),
         quick_seeds: 3,
     }],
-    seconds: Cost { full: 180.0, quick: 12.0 },
+    seconds: Seconds { full: 180.0, quick: 12.0 },
     check_claims,
 };
 

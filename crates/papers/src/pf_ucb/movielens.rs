@@ -7,7 +7,7 @@ use cahoots_lab::results::{Estimate, plus_minus, readable};
 use super::common::{AUTHORS, PAPER, alpha, over_time, regret_at, settled_runs};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{
-    Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Verdict,
+    ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Seconds, Verdict,
 };
 
 /// Figure 2.
@@ -26,7 +26,7 @@ pub const ITEM: Item = Item {
             quick_seeds: 1,
         },
     ],
-    seconds: Cost { full: 200.0, quick: 50.0 },
+    seconds: Seconds { full: 200.0, quick: 50.0 },
     check_claims,
 };
 

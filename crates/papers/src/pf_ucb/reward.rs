@@ -7,7 +7,7 @@ use cahoots_lab::run::Record;
 
 use super::common::{PAPER, alpha, seeds_note};
 use crate::reproduce::{
-    Cost, ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Verdict,
+    ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Seconds, Verdict,
 };
 
 /// Figure 3.
@@ -19,7 +19,7 @@ pub const MOVIELENS: Item = Item {
         text: include_str!("experiments/figure-3.toml"),
         quick_seeds: 2,
     }],
-    seconds: Cost { full: 30.0, quick: 6.0 },
+    seconds: Seconds { full: 30.0, quick: 6.0 },
     check_claims: check_movielens,
 };
 
@@ -32,7 +32,7 @@ pub const SYNTHETIC: Item = Item {
         text: include_str!("experiments/figure-5.toml"),
         quick_seeds: 5,
     }],
-    seconds: Cost { full: 8.0, quick: 1.0 },
+    seconds: Seconds { full: 8.0, quick: 1.0 },
     check_claims: check_synthetic,
 };
 

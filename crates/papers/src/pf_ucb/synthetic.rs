@@ -9,7 +9,7 @@ use super::bounds::{CONJECTURE_1, THEOREM_1, lower_bounds};
 use super::common::{AUTHORS, PAPER, alpha, converges, over_time, seeds_note};
 use crate::reproduce::quantity::regret;
 use crate::reproduce::{
-    AUTHORS_CODE, Cost, ExperimentFile, Item, Measured, MeasuredExperiment, Reference, ReportBuilder, Runs,
+    AUTHORS_CODE, ExperimentFile, Item, Measured, MeasuredExperiment, Reference, ReportBuilder, Runs, Seconds,
 };
 
 /// Figure 1.
@@ -21,7 +21,7 @@ pub const ITEM: Item = Item {
         text: include_str!("experiments/figure-1.toml"),
         quick_seeds: 10,
     }],
-    seconds: Cost { full: 30.0, quick: 3.0 },
+    seconds: Seconds { full: 30.0, quick: 3.0 },
     check_claims,
 };
 

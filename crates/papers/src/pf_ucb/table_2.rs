@@ -5,7 +5,7 @@ use cahoots_lab::LabError;
 use cahoots_lab::results::{Estimate, plus_minus, with_band};
 
 use super::common::{AUTHORS, PAPER, alpha, communications, seeds_note};
-use crate::reproduce::{Cost, ExperimentFile, Item, Measured, ReportBuilder, Runs};
+use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Runs, Seconds};
 
 /// Table 2.
 pub const ITEM: Item = Item {
@@ -16,7 +16,7 @@ pub const ITEM: Item = Item {
         text: include_str!("experiments/table-2.toml"),
         quick_seeds: 10,
     }],
-    seconds: Cost { full: 20.0, quick: 2.0 },
+    seconds: Seconds { full: 20.0, quick: 2.0 },
     check_claims,
 };
 

@@ -39,7 +39,7 @@ pub struct Item {
     /// The experiments it takes.
     pub experiments: &'static [ExperimentFile],
     /// About how many seconds it takes on one core.
-    pub seconds: Cost,
+    pub seconds: Seconds,
     /// Compares what was measured with what the paper says.
     pub check_claims: fn(&Measured, &mut ReportBuilder) -> Result<(), LabError>,
 }
@@ -57,7 +57,7 @@ pub struct ExperimentFile {
 
 /// Seconds on one core.
 #[derive(Clone, Copy, Debug)]
-pub struct Cost {
+pub struct Seconds {
     /// All seeds.
     pub full: f64,
     /// With `--quick`.
