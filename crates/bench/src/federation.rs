@@ -10,6 +10,7 @@ use cahoots_core::{
     Setting, Unprotected,
 };
 use cahoots_sim::driver::Options;
+use cahoots_sim::memory::peak_resident_bytes;
 use cahoots_sim::run::{Scenario, prepare};
 use cahoots_sim::worlds::Worlds;
 use serde::Serialize;
@@ -66,11 +67,11 @@ fn run(name: &str, params: serde_json::Value, scenario: serde_json::Value, round
         transfers: ledger.traffic.transfers(),
         seconds: best,
         steps_per_second: ledger.steps as f64 / best,
-        peak_rss_bytes: peak_rss_bytes(),
+        peak_rss_bytes: peak_resident_bytes(),
     }
 }
 
-/// Paper 004's setting: N = 1000, d = K = 25, T = 30,000, at a high and a low ratio.
+/// The async-linucb paper's setting: N = 1000, d = K = 25, T = 30,000, at a high and a low ratio.
 pub fn paper_setting(rounds: usize) -> Vec<RunRow> {
     let environment = json!({ "kind": "linear", "clients": 1000, "dim": 25, "arms": 25, "pool": "authors" });
     let scenario = json!({ "horizon": 30_000, "environment": environment });
@@ -140,13 +141,6 @@ fn upload_microseconds(clients: usize, dim: usize) -> f64 {
         best = best.min(spent.as_secs_f64() * 1e6 / batch as f64);
     }
     best
-}
-
-/// The most memory this process has had resident.
-pub fn peak_rss_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
 #[cfg(test)]

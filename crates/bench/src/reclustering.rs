@@ -43,7 +43,7 @@ pub struct RunRow {
     pub step_microseconds: f64,
 }
 
-/// Table 1 of paper 000: 30 clients, 3000 ticks, 1, 4 and 30 clusters.
+/// Table 1 of the HetoFedBandit paper: 30 clients, 3000 ticks, 1, 4 and 30 clusters.
 pub fn runs(rounds: usize) -> Vec<RunRow> {
     [1, 4, 30].into_iter().map(|clusters| run(30, clusters, 3000, rounds)).collect()
 }

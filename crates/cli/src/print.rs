@@ -20,11 +20,16 @@ const NARROWEST: usize = 24;
 
 /// Rows as columns. Where there is no room, the widest column is wrapped.
 pub fn columns(rows: &[Vec<String>]) -> String {
-    let room = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110usize);
-    columns_in(room, rows)
+    columns_under(rows, |_| None)
 }
 
-fn columns_in(room: usize, rows: &[Vec<String>]) -> String {
+/// Rows as columns, with a text above some of them.
+pub fn columns_under(rows: &[Vec<String>], heading: impl Fn(usize) -> Option<String>) -> String {
+    let room = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110usize);
+    columns_in(room, rows, heading)
+}
+
+fn columns_in(room: usize, rows: &[Vec<String>], heading: impl Fn(usize) -> Option<String>) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or_default();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
     let mut widths: Vec<usize> = (0..count).map(width).collect();
@@ -35,7 +40,8 @@ fn columns_in(room: usize, rows: &[Vec<String>]) -> String {
         *widest -= 1;
     }
     let mut out = String::new();
-    for row in rows {
+    for (number, row) in rows.iter().enumerate() {
+        out += &heading(number).unwrap_or_default();
         let cells: Vec<Vec<String>> =
             row.iter().zip(&widths).map(|(cell, &width)| wrap(cell, width)).collect();
         for line in 0..cells.iter().map(Vec::len).max().unwrap_or_default() {
@@ -75,8 +81,10 @@ mod tests {
         assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
         assert_eq!(wrap("", 5), [""]);
         let rows = [["a", "b"], ["long", "c"]].map(|row| row.map(String::from).to_vec());
-        assert_eq!(columns_in(80, &rows), "a     b\nlong  c\n");
+        assert_eq!(columns_in(80, &rows, |_| None), "a     b\nlong  c\n");
+        let heading = |row| (row == 1).then(|| "below\n".to_string());
+        assert_eq!(columns_in(80, &rows, heading), "a     b\nbelow\nlong  c\n");
         let rows = [vec!["a".to_string(), "bb ".repeat(20)]];
-        assert_eq!(columns_in(33, &rows).lines().count(), 2);
+        assert_eq!(columns_in(33, &rows, |_| None).lines().count(), 2);
     }
 }

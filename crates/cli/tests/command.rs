@@ -276,24 +276,41 @@ fn reproductions_are_listed_and_unknown_ones_refused() {
     assert!(listed.status.success());
     let listed = text(&listed.stdout);
     let items: Vec<Json> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(items.iter().any(|item| item["item"] == "004/figure-2a" && item["state"] == "not run"));
-    let refused = cahoots(folder.path(), &["reproduce", "004/figure-9"]);
+    let item = items.iter().find(|item| item["item"] == "async-linucb/figure-2a").unwrap();
+    assert_eq!((&item["state"], &item["paper"]["year"]), (&"not run".into(), &2022.into()));
+    let refused = cahoots(folder.path(), &["reproduce", "async-linucb/figure-9"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("did you mean 004/figure-"), "{}", text(&refused.stderr));
+    let message = text(&refused.stderr);
+    assert!(message.contains("did you mean async-linucb/figure-"), "{message}");
+}
+
+#[test]
+fn the_list_names_papers_and_their_old_numbers_are_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let listed = text(&cahoots(folder.path(), &["reproduce", "hetofed", "--list"]).stdout);
+    let heading =
+        "hetofed: Federated Linear Contextual Bandits with Heterogeneous Clients (Blaser, Li and Wang, 2024)";
+    assert!(listed.contains(heading) && !listed.contains("async-linucb"), "{listed}");
+    for (old, new) in [("004/figure-3", "async-linucb/figure-3"), ("002", "dp-mab")] {
+        let refused = cahoots(folder.path(), &["reproduce", old]);
+        assert_eq!(refused.status.code(), Some(2));
+        let message = text(&refused.stderr);
+        assert!(message.contains(&format!("{old} is now {new}\n")), "{message}");
+    }
 }
 
 #[test]
 fn a_reproduction_ends_in_claims_and_is_not_run_twice() {
     let folder = tempfile::tempdir().unwrap();
-    let args = ["reproduce", "004/authors-code", "--quick", "--json", "--out", "out"];
+    let args = ["reproduce", "async-linucb/authors-code", "--quick", "--json", "--out", "out"];
     let first = cahoots(folder.path(), &args);
     assert!(first.status.success(), "{}", text(&first.stderr));
     let report: Json = serde_json::from_str(&text(&first.stdout)).unwrap();
-    assert_eq!(report["item"], "004/authors-code");
+    assert_eq!(report["item"], "async-linucb/authors-code");
     let claims = report["claims"].as_array().unwrap();
     assert!(claims.iter().any(|claim| claim["verdict"] == "holds"));
     for name in ["report.md", "report.json", "authors-code.svg", "authors-code.png"] {
-        assert!(folder.path().join("out/004/authors-code").join(name).exists(), "{name}");
+        assert!(folder.path().join("out/async-linucb/authors-code").join(name).exists(), "{name}");
     }
     let again = cahoots(folder.path(), &args);
     assert!(text(&again.stderr).contains("18 of 18 runs are there already"), "{}", text(&again.stderr));

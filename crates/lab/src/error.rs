@@ -36,11 +36,8 @@ pub fn reason(error: &io::Error) -> String {
     reason
 }
 
-impl From<crate::figure::FigureError> for LabError {
-    fn from(error: crate::figure::FigureError) -> Self {
-        match error {
-            crate::figure::FigureError::Write { path, source } => LabError::io("write", &path, &source),
-            other => LabError::Failed(other.to_string()),
-        }
+impl From<cahoots_figure::FigureError> for LabError {
+    fn from(error: cahoots_figure::FigureError) -> Self {
+        LabError::Failed(error.to_string())
     }
 }

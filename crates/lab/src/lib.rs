@@ -1,19 +1,15 @@
 //! The laboratory: experiment files, runs, results and figures.
 //!
 //! An [`experiment`] file is read and checked, [`run`] runs every entry with
-//! every seed and keeps what is done, [`results`] sums up, [`figure`] draws,
-//! [`reproduce`] puts the papers' tables and figures beside ours, [`audit`] measures what private
-//! mechanisms give away.
+//! every seed and keeps what is done, [`results`] sums up and draws, [`audit`] measures what private
+//! mechanisms give away. Papers, and what they prove, are not known here.
 
 pub mod audit;
 mod catalogue;
 mod error;
 pub mod experiment;
-pub mod figure;
-mod files;
+pub mod files;
 mod load;
-pub mod plan;
-pub mod reproduce;
 pub mod results;
 pub mod run;
 

@@ -74,11 +74,9 @@ impl Terms {
             .map_err(|e| NodeError::Config(format!("terms that this version cannot read: {}", e.message())))
     }
 
-    /// Names the terms in every envelope (FNV-1a of their text).
+    /// Names the terms in every envelope: the fingerprint of their text.
     pub fn hash(&self) -> u64 {
-        self.to_toml()
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+        cahoots_core::fingerprint(self.to_toml().as_bytes())
     }
 
     /// The algorithm of these terms.

@@ -3,10 +3,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 
 use cahoots_core::{Fact, Message, NodeId, ReleaseFact, Tick, Traffic};
 use cahoots_privacy::Accountant;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::world::{BlockPull, Pull, Sides, Worth};
 
@@ -64,23 +65,19 @@ pub struct Tallies {
     pub mixed: Tally,
 }
 
-/// Facts of one run.
-#[derive(Clone, Debug, Serialize)]
-pub struct Ledger {
+/// What a run comes to. The same type all the way from the simulator to the files of results, flattened
+/// where it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
     /// Interactions.
     pub steps: u64,
     /// Pseudo-regret: best expectation on offer minus the chosen arm's; and the loss for communication
     /// where the algorithm's paper counts one.
     pub regret: f64,
-    /// That loss alone.
-    pub communication_loss: f64,
     /// Realised reward.
     pub reward: f64,
-    /// Where clients differ: the run under three objectives.
-    pub objectives: Option<Tallies>,
-    /// The part of the regret that comes from pulls made while waiting for others.
-    pub waiting_regret: f64,
     /// Messages.
+    #[serde(flatten)]
     pub traffic: Traffic,
     /// Copies that receivers dropped because they had seen them.
     pub duplicates_dropped: u64,
@@ -88,6 +85,20 @@ pub struct Ledger {
     pub refused: u64,
     /// Decisions whose reward never came.
     pub abandoned: u64,
+}
+
+/// Facts of one run: its [`Totals`], which it can be read as, and all that is behind them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ledger {
+    /// What it comes to.
+    #[serde(flatten)]
+    pub totals: Totals,
+    /// The part of the regret that is a loss for communication.
+    pub communication_loss: f64,
+    /// Where clients differ: the run under three objectives.
+    pub objectives: Option<Tallies>,
+    /// The part of the regret that comes from pulls made while waiting for others.
+    pub waiting_regret: f64,
     /// Last value of each reported metric.
     pub metrics: BTreeMap<Cow<'static, str>, f64>,
     /// Releases, by kind.
@@ -103,20 +114,28 @@ pub struct Ledger {
     horizon: Tick,
 }
 
+impl Deref for Ledger {
+    type Target = Totals;
+
+    fn deref(&self) -> &Totals {
+        &self.totals
+    }
+}
+
+impl DerefMut for Ledger {
+    fn deref_mut(&mut self) -> &mut Totals {
+        &mut self.totals
+    }
+}
+
 impl Ledger {
     /// An empty ledger for `horizon` ticks.
     pub fn new(horizon: Tick) -> Self {
         Ledger {
-            steps: 0,
-            regret: 0.0,
+            totals: Totals::default(),
             communication_loss: 0.0,
-            reward: 0.0,
             objectives: None,
             waiting_regret: 0.0,
-            traffic: Traffic::default(),
-            duplicates_dropped: 0,
-            refused: 0,
-            abandoned: 0,
             metrics: BTreeMap::new(),
             releases: Vec::new(),
             accountant: Accountant::default(),

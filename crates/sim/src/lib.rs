@@ -7,6 +7,7 @@ pub mod draw;
 pub mod driver;
 pub mod environment;
 pub mod ledger;
+pub mod memory;
 pub mod network;
 pub mod rewards;
 pub mod run;

@@ -34,7 +34,7 @@ pub fn all() -> Vec<Scenario> {
     ]
 }
 
-/// A world in which the K-armed algorithms of paper 002 go through several rounds with these parameters.
+/// A world in which the K-armed algorithms of dp-mab go through several rounds with these parameters.
 pub fn several_rounds() -> (Scenario, [(&'static str, Value); 5]) {
     let scenario = json!({ "horizon": 110, "environment":
         { "kind": "arms", "clients": 5, "means": [[0.75, 0.5, 0.25]], "arrivals": "all" } });

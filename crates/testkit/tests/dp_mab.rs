@@ -1,4 +1,4 @@
-//! Paper 002 in whole runs: the contract over several rounds, link-slots against theory, what faults may and
+//! The algorithms of dp-mab in whole runs: the contract over several rounds, link-slots against theory, what faults may and
 //! may not change, blocks against single steps.
 
 use cahoots_algorithms::dp_mab::{CdpMab, DdpMab, Graph, HdpMab, SingleMab, components};

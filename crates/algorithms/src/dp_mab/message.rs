@@ -1,4 +1,4 @@
-//! What the machines of paper 002 say to each other.
+//! What the machines of Li and Song 2021 say to each other.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Parameters of the algorithms of paper 002.
+//! Parameters of the algorithms of Li and Song 2021.
 
 use cahoots_core::{ParamError, Setting, Topology};
 use schemars::JsonSchema;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use cahoots_lab::LabError;
 use cahoots_lab::audit::{Finding, select};
+use cahoots_lab::{LabError, files};
 
 use crate::print;
 
@@ -44,8 +44,7 @@ pub fn run(args: &Args) -> Result<(), LabError> {
     let mut findings = Vec::new();
     for subject in select(&args.mechanism)? {
         let finding = subject.audit(args.trials as usize, args.seed);
-        let figure = finding.figure().save(&out.join(finding.mechanism));
-        figure.map_err(|error| LabError::Failed(format!("cannot draw {}: {error}", finding.mechanism)))?;
+        files::draw(&out.join(finding.mechanism), &finding.figure())?;
         if args.json {
             print::out(&(serde_json::to_string(&finding).unwrap_or_default() + "\n"))?;
         }

@@ -10,7 +10,7 @@ use crate::print;
 /// Measure speed on this machine, beside references.
 ///
 /// Without a subject: the hot step beside faer and nalgebra (interleaved, minima), whole simulated
-/// runs of paper 004's setting, the price of an upload as clients multiply, a million clients, and the
+/// runs of the async-linucb paper's setting, the price of an upload as clients multiply, a million clients, and the
 /// estimate of hetofed's clusters.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cahoots_lab::LabError;
-use cahoots_lab::plan::{Budget, Plan, Request, Row, Search, plan, runs};
 use cahoots_lab::results::{grouped, plus_minus, readable};
+use cahoots_papers::plan::{Budget, Plan, Request, Row, Search, plan, runs};
 use cahoots_sim::catalogue::Catalogue;
 use clap::ArgGroup;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::print;
 
 /// Find thresholds for a communication budget or a regret you can live with.
 ///
-/// By the bounds of paper 004 (Theorem 3.2 and its Appendix D and E), which hold for every world and so
+/// By the bounds of Li and Wang 2022 (Theorem 3.2, Appendix D and E), which hold for every world and so
 /// are far on the safe side; with --simulate also by trying thresholds in a world of this size, which
 /// is what to use if your world is like that one.
 #[derive(clap::Args)]

@@ -15,7 +15,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
-    let topology = results::redraw(catalogue, &args.dir)?;
+    let topology = results::redraw(catalogue, &args.dir, cahoots_papers::lower_bounds)?;
     let dir = args.dir.display();
     let more = if topology { format!(", {dir}/topology.svg") } else { String::new() };
     print::out(&format!("drawn: {dir}/regret.svg, {dir}/regret-vs-communication.svg{more} (and .png)\n"))

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cahoots_lab::LabError;
-use cahoots_lab::reproduce::{self, Item, Options, Report};
+use cahoots_papers::PAPERS;
+use cahoots_papers::reproduce::{self, Item, Options, Paper, Report};
 use cahoots_sim::catalogue::Catalogue;
 use serde_json::json;
 
@@ -20,7 +21,7 @@ use crate::print;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Tables and figures, such as 004/figure-2a, or whole papers, such as 004 [default: all].
+    /// Tables and figures, such as async-linucb/figure-2a, or whole papers, such as hetofed [default: all].
     names: Vec<String>,
     /// List what there is, how far it is and what it costs.
     #[arg(long)]
@@ -50,14 +51,14 @@ pub struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  cahoots reproduce --list                      what there is
-  cahoots reproduce 004/figure-2a --quick       one figure, a quick look
-  cahoots reproduce 004                         all of a paper
-  cahoots reproduce 003/figure-4 --data DIR     one that reads a dataset
-  cahoots reproduce                             everything; the same command goes on after Ctrl-C
+  cahoots reproduce --list                               what there is
+  cahoots reproduce async-linucb/figure-2a --quick       one figure, a quick look
+  cahoots reproduce hetofed                              all of a paper
+  cahoots reproduce pf-ucb/figure-4 --data DIR           one that reads a dataset
+  cahoots reproduce                                      everything; the same command goes on after Ctrl-C
 
 An item's folder holds report.md and report.json (the claims), its figures (.svg and .png), and one
-folder per experiment as `cahoots run` leaves it. The experiment files are in experiments/.";
+folder per experiment as `cahoots run` leaves it. The experiment files are in crates/papers/src.";
 
 pub fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError> {
     let items = reproduce::select(&args.names)?;
@@ -103,29 +104,49 @@ fn named(names: &[String], item: &Item) -> bool {
 }
 
 fn list(items: &[&Item], out: &Path, as_json: bool) -> Result<(), LabError> {
+    let of = |paper: &Paper| {
+        let own = items.iter().filter(|item| paper.items.iter().any(|own| own.name == item.name));
+        own.copied().collect::<Vec<&Item>>()
+    };
+    let papers = PAPERS.iter().map(|paper| (paper, of(paper))).filter(|(_, items)| !items.is_empty());
     if as_json {
-        let lines = items.iter().map(|item| {
-            let seconds = json!({ "full": item.seconds.full, "quick": item.seconds.quick });
-            let line = json!({
-                "item": item.name, "title": item.title, "state": item.state(out).text(),
-                "seconds": seconds, "needs_data": item.needs_data(),
-            });
-            line.to_string() + "\n"
-        });
+        let lines =
+            papers.flat_map(|(paper, items)| items.into_iter().map(|item| json_line(paper, item, out)));
         return print::out(&lines.collect::<String>());
     }
     let mut rows = vec![["item", "shows", "time", "quick", "state"].map(String::from).to_vec()];
-    for item in items {
-        let title =
-            if item.needs_data() { format!("{} (needs --data)", item.title) } else { item.title.into() };
-        let state = item.state(out).text();
-        rows.push(vec![item.name.into(), title, span(item.seconds.full), span(item.seconds.quick), state]);
+    let mut headings = Vec::new();
+    for (paper, items) in papers {
+        headings.push((rows.len(), paper));
+        for item in items {
+            let title =
+                if item.needs_data() { format!("{} (needs --data)", item.title) } else { item.title.into() };
+            let state = item.state(out).text();
+            rows.push(vec![
+                item.name.into(),
+                title,
+                span(item.seconds.full),
+                span(item.seconds.quick),
+                state,
+            ]);
+        }
     }
-    print::out(&format!(
-        "{}\nTimes are for one core, roughly. State of {}.\n",
-        print::columns(&rows),
-        out.display()
-    ))
+    let heading = |row: usize| {
+        let (_, paper) = headings.iter().find(|(before, _)| *before == row)?;
+        Some(format!("\n{}: {} ({}, {})\n", paper.name, paper.title, paper.authors, paper.year))
+    };
+    let text = print::columns_under(&rows, heading);
+    print::out(&format!("{text}\nTimes are for one core, roughly. State of {}.\n", out.display()))
+}
+
+fn json_line(paper: &Paper, item: &Item, out: &Path) -> String {
+    let line = json!({
+        "item": item.name, "title": item.title, "state": item.state(out).text(),
+        "seconds": { "full": item.seconds.full, "quick": item.seconds.quick },
+        "needs_data": item.needs_data(),
+        "paper": { "name": paper.name, "title": paper.title, "authors": paper.authors, "year": paper.year },
+    });
+    line.to_string() + "\n"
 }
 
 fn span(seconds: f64) -> String {

@@ -88,6 +88,7 @@ pub fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError> {
         quiet: args.quiet,
         command: std::env::args().collect(),
         stop: stop::on_ctrl_c(),
+        theory: cahoots_papers::lower_bounds,
     };
     let outcome = cahoots_lab::run::run(&experiment, &out, &options)?;
     let title = experiment.title.as_deref().unwrap_or(&experiment.name);

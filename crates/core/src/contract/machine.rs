@@ -3,8 +3,8 @@
 //! folder and one registry line.
 
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::contract::arms::ArmSet;
 use crate::contract::choice::Choice;
@@ -167,7 +167,8 @@ pub trait Algorithm: Sized + 'static {
 }
 
 /// Messages of one run, added up: what cost functions look at.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Traffic {
     /// Statistics from clients to the server.
     pub uploads: u64,

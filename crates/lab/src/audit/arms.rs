@@ -1,4 +1,4 @@
-//! Paper 002's means: one of a client's twelve rewards is 0 or 1, everything else is the same.
+//! Li and Song's means: one of a client's twelve rewards is 0 or 1, everything else is the same.
 
 use cahoots_algorithms::arms::ArmValues;
 use cahoots_algorithms::dp_mab::{Audience, Calibration, Means, Noise};
@@ -22,7 +22,7 @@ pub(super) fn subjects() -> Vec<Subject> {
     vec![
         subject(
             "cdp-mab-published",
-            "a client's mean with the noise that paper 002 prints for epsilon = 0.1 and 50 clients: truly 5",
+            "a client's mean with the noise that Li and Song 2021 print for epsilon = 0.1 and 50 clients: truly 5",
             5.0,
             published,
         ),

@@ -23,7 +23,7 @@ pub(super) fn subjects() -> Vec<Subject> {
         subject("laplace", "one reward, 0 or 1, with noise for epsilon = 1", 1.0, 0.0, laplace),
         subject(
             "laplace-published",
-            "one reward with the noise that paper 002 prints for epsilon = 0.1 and 50 clients: truly 5",
+            "one reward with the noise that Li and Song 2021 print for epsilon = 0.1 and 50 clients: truly 5",
             5.0,
             0.0,
             laplace_published,

@@ -7,11 +7,11 @@ mod arms;
 mod federation;
 mod message;
 
+use cahoots_figure::{Axis, Figure, Point, Series};
 use cahoots_privacy::Audit;
 use serde::Serialize;
 
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Point, Series};
 
 /// Something to be audited.
 pub struct Subject {

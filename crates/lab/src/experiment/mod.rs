@@ -2,10 +2,9 @@
 //! with its line and its remedy, before anything runs.
 //!
 //! `tree` keeps the place of every value, `shape` says what a key takes (from
-//! the JSON schemas of environments and algorithms), `conform` compares the two,
+//! the JSON schemas of environments and algorithms), `validate` compares the two,
 //! `sweep` unfolds grids, `read` puts an experiment together.
 
-mod conform;
 mod label;
 mod published;
 mod read;
@@ -15,6 +14,7 @@ mod source;
 mod suggest;
 mod sweep;
 mod tree;
+mod validate;
 mod value;
 
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use super::shape::{Field, Range, Record, Shape};
 use super::source::{Complaint, Source, Span};
 use super::sweep::Sweep;
 use super::tree::{Entry, Item, Table, Value};
-use super::{conform, suggest, tree};
+use super::{suggest, tree, validate};
 
 /// Seeds where a file names none.
 const SEEDS: u64 = 10;
@@ -139,7 +139,7 @@ pub fn read(catalogue: &Catalogue, source: &Source) -> Result<Sections, Vec<Comp
 /// A key above the first section that cannot be swept.
 fn plain<'a>(top: &Record, root: &'a Table, key: &str, complaints: &mut Vec<Complaint>) -> Option<&'a Item> {
     let item = &root.get(key)?.item;
-    let mut problems = conform::check(&top.field(key)?.shape, item);
+    let mut problems = validate::check(&top.field(key)?.shape, item);
     for problem in &mut problems {
         problem.problem = format!("{key}: {}", problem.problem);
     }

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use super::conform;
 use super::shape::{Record, Shape};
 use super::source::{Complaint, Span};
 use super::suggest;
 use super::tree::{Item, Table, Value};
+use super::validate;
 
 /// Cells of one grid, at most.
 const LARGEST: usize = 10_000;
@@ -59,7 +59,7 @@ impl Sweep {
         let mut sweep = Sweep::default();
         sweep.fields(record, table, &[], complaints);
         let at = Item { span: at.clone(), value: Value::Boolean(true) };
-        complaints.extend(conform::missing(record, table, &at));
+        complaints.extend(validate::missing(record, table, &at));
         for entry in &table.entries {
             sweep.base.insert(entry.key.clone(), entry.item.plain());
         }
@@ -111,13 +111,13 @@ impl Sweep {
             match record.field(&entry.key) {
                 Some(field) => self.value(&field.shape, &entry.item, &path, complaints),
                 None if record.open => {}
-                None => complaints.push(conform::unknown_key(record, entry)),
+                None => complaints.push(validate::unknown_key(record, entry)),
             }
         }
     }
 
     fn value(&mut self, shape: &Shape, item: &Item, path: &[String], complaints: &mut Vec<Complaint>) {
-        let problems = conform::check(shape, item);
+        let problems = validate::check(shape, item);
         if problems.is_empty() {
             return;
         }
@@ -128,10 +128,10 @@ impl Sweep {
                 if items.is_empty() {
                     vec![Complaint::new(&item.span, "an empty list", "a sweep needs at least one value")]
                 } else {
-                    items.iter().flat_map(|one| conform::check(shape, one)).collect()
+                    items.iter().flat_map(|one| validate::check(shape, one)).collect()
                 }
             }
-            Value::Table(table) => match (spacing(table), conform::likeliest_record(shape, table)) {
+            Value::Table(table) => match (spacing(table), validate::likeliest_record(shape, table)) {
                 (Some(spacing), _) => match spaced(spacing, shape, table, &item.span) {
                     Ok(steps) => {
                         self.axes.push(Axis { path: path.to_vec(), steps });
@@ -141,7 +141,7 @@ impl Sweep {
                 },
                 (None, Some(record)) => {
                     self.fields(record, table, path, complaints);
-                    conform::missing(record, table, item)
+                    validate::missing(record, table, item)
                 }
                 (None, None) => problems.into_iter().map(|problem| misspelt(problem, table)).collect(),
             },
@@ -169,7 +169,7 @@ fn places(table: &Table, prefix: &str, spans: &mut BTreeMap<String, Span>) {
 
 /// A list sweeps where no list is taken, or where each of its values could stand alone.
 fn is_sweep(shape: &Shape, items: &[Item]) -> bool {
-    !shape.takes_lists() || (!items.is_empty() && items.iter().all(|item| conform::fits(shape, item)))
+    !shape.takes_lists() || (!items.is_empty() && items.iter().all(|item| validate::fits(shape, item)))
 }
 
 fn put(table: &mut toml::Table, path: &[String], value: toml::Value) {
@@ -242,7 +242,7 @@ fn spaced(
     for value in space(spacing, from, to, count as usize) {
         let value = if whole { Value::Integer(value.round() as i64) } else { Value::Float(value) };
         let item = Item { span: at.clone(), value };
-        if let Some(complaint) = conform::check(shape, &item).into_iter().next() {
+        if let Some(complaint) = validate::check(shape, &item).into_iter().next() {
             return Err(complaint);
         }
         if steps.iter().all(|(known, _)| *known != item.plain()) {

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
+use cahoots_figure::{Axis, Figure, Panels, Point, Series};
 use cahoots_sim::catalogue::Catalogue;
 
-use super::bounds::LowerBounds;
+use super::bounds::{LowerBounds, Theory};
 use super::curves::{self, SeedCurve};
 use super::statistics::Estimate;
 use crate::error::LabError;
-use crate::figure::{Axis, Figure, Panels, Point, Series};
+use crate::files;
 use crate::run::{Curve, Manifest, ManifestEntry, read_manifest};
 
 /// Lines in one panel, at most.
@@ -50,7 +51,7 @@ impl Drawn {
 /// Draws the figures of a finished run again.
 ///
 /// Says whether there is a picture of who can talk to whom, too.
-pub fn redraw(catalogue: &Catalogue, folder: &Path) -> Result<bool, LabError> {
+pub fn redraw(catalogue: &Catalogue, folder: &Path, theory: Theory) -> Result<bool, LabError> {
     let manifest = read_manifest(folder)?.ok_or_else(|| {
         LabError::Input(format!("{} holds no run: there is no manifest.json", folder.display()))
     })?;
@@ -67,49 +68,51 @@ pub fn redraw(catalogue: &Catalogue, folder: &Path) -> Result<bool, LabError> {
             folder.join(curves::FILE).display()
         )));
     };
-    draw(folder, &manifest, &drawn)?;
+    draw(folder, &manifest, &drawn, theory)?;
     super::topologies::draw(catalogue, folder, &manifest)
 }
 
 /// Draws the figures of a run.
-pub fn draw(folder: &Path, manifest: &Manifest, drawn: &[Drawn]) -> Result<(), LabError> {
-    save(manifest, drawn, over_time, &folder.join("regret"))?;
-    save(manifest, drawn, against_communication, &folder.join("regret-vs-communication"))
+pub fn draw(folder: &Path, manifest: &Manifest, drawn: &[Drawn], theory: Theory) -> Result<(), LabError> {
+    let over_time = |entries: &[&Drawn]| over_time(manifest, entries, theory);
+    save(manifest, drawn, &over_time, &folder.join("regret"))?;
+    let against_communication = |entries: &[&Drawn]| against_communication(manifest, entries);
+    save(manifest, drawn, &against_communication, &folder.join("regret-vs-communication"))
 }
 
-type Draw = fn(&Manifest, &[&Drawn]) -> Figure;
+type Draw<'a> = &'a dyn Fn(&[&Drawn]) -> Figure;
 
 /// One panel per world.
-fn save(manifest: &Manifest, drawn: &[Drawn], one: Draw, stem: &Path) -> Result<(), LabError> {
+fn save(manifest: &Manifest, drawn: &[Drawn], one: Draw<'_>, stem: &Path) -> Result<(), LabError> {
     let title = manifest.title.clone().unwrap_or_else(|| manifest.name.clone());
     let of_stage = |stage: usize| drawn.iter().filter(|entry| entry.about.stage == stage).collect::<Vec<_>>();
     let stages = manifest.stages.len();
     if stages == 1 {
-        let figure = Figure { title, ..one(manifest, &of_stage(0)) };
-        return Ok(figure.save(stem)?);
+        let figure = Figure { title, ..one(&of_stage(0)) };
+        return files::draw(stem, &figure);
     }
     let panel = |stage: usize| Figure {
         title: manifest.stages[stage]["label"].as_str().unwrap_or_default().to_string(),
-        ..one(manifest, &of_stage(stage))
+        ..one(&of_stage(stage))
     };
     let shown = stages.min(MOST_PANELS);
     let title =
         if shown < stages { format!("{title} (the first {shown} of {stages} worlds)") } else { title };
     let columns = if shown <= 4 { 2 } else { 3 };
-    Ok(Panels { title, columns, panels: (0..shown).map(panel).collect() }.save(stem)?)
+    files::draw(stem, &Panels { title, columns, panels: (0..shown).map(panel).collect() })
 }
 
-fn over_time(manifest: &Manifest, drawn: &[&Drawn]) -> Figure {
+fn over_time(manifest: &Manifest, drawn: &[&Drawn], theory: Theory) -> Figure {
     let line = |entry: &&Drawn| Series::line(entry.about.short_label.clone(), entry.over_time.clone());
     let mut note = seeds(manifest, "band");
     if drawn.len() > MOST_LINES {
         note = format!("the first {MOST_LINES} of {} entries; {note}", drawn.len());
     }
     let mut series: Vec<Series> = drawn.iter().take(MOST_LINES).map(line).collect();
-    if let Some(bounds) = common_bounds(manifest, drawn) {
+    if let Some(bounds) = common_bounds(manifest, drawn, theory) {
         let ticks = drawn[0].over_time.iter().map(|point| point.x);
         series.extend(bounds.lines(&ticks.collect::<Vec<_>>()));
-        note += "; bounds: for T to infinity, without communication";
+        note += &format!("; bounds: {}", bounds.holds);
     }
     Figure {
         title: String::new(),
@@ -121,13 +124,13 @@ fn over_time(manifest: &Manifest, drawn: &[&Drawn]) -> Figure {
 }
 
 /// The lower bounds of a world, where all that is drawn has the same.
-fn common_bounds(manifest: &Manifest, drawn: &[&Drawn]) -> Option<LowerBounds> {
+fn common_bounds(manifest: &Manifest, drawn: &[&Drawn], theory: Theory) -> Option<LowerBounds> {
     let mut stage = manifest.stages.get(drawn.first()?.about.stage)?.clone();
     stage.as_object_mut()?.remove("label");
     let scenario = serde_json::from_value(stage).ok()?;
-    let of = |entry: &&Drawn| LowerBounds::of(&scenario, &entry.about.params);
+    let of = |entry: &&Drawn| theory(&scenario, &entry.about.params);
     let bounds = of(&drawn[0])?;
-    drawn.iter().all(|entry| of(entry) == Some(bounds)).then_some(bounds)
+    drawn.iter().all(|entry| of(entry).as_ref() == Some(&bounds)).then_some(bounds)
 }
 
 fn against_communication(manifest: &Manifest, drawn: &[&Drawn]) -> Figure {

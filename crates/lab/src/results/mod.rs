@@ -9,7 +9,7 @@ mod summary;
 mod table;
 mod topologies;
 
-pub use bounds::LowerBounds;
+pub use bounds::{LowerBound, LowerBounds, Theory, no_theory};
 pub use curves::{SeedCurve, read as read_curves};
 pub use figures::{redraw, with_band};
 pub use statistics::{Estimate, t_quantile};
@@ -25,7 +25,12 @@ use curves::CurveWriter;
 use figures::Drawn;
 
 /// Writes curves, figures and summaries of a run whose records are all there.
-pub fn write(experiment: &Experiment, folder: &Folder, keys: &[String]) -> Result<Vec<Summary>, LabError> {
+pub fn write(
+    experiment: &Experiment,
+    folder: &Folder,
+    keys: &[String],
+    theory: Theory,
+) -> Result<Vec<Summary>, LabError> {
     let mut summaries: Vec<Summary> = Vec::with_capacity(keys.len());
     let mut drawn = Vec::with_capacity(keys.len());
     let mut missing = None;
@@ -44,7 +49,7 @@ pub fn write(experiment: &Experiment, folder: &Folder, keys: &[String]) -> Resul
                 first = (entry.stage_index, records.clone());
             }
             let about = &folder.manifest().entries[number];
-            summaries.push(Summary::new(entry, about, &records, &first.1));
+            summaries.push(Summary::new(entry, about, &records, &first.1, theory));
             drawn.push(Drawn::new(about, &records.iter().map(|record| &record.curve).collect::<Vec<_>>()));
         }
         writer.finish()
@@ -53,7 +58,7 @@ pub fn write(experiment: &Experiment, folder: &Folder, keys: &[String]) -> Resul
         Some(label) => LabError::Failed(format!("the finished runs of {label} can no longer be read")),
         None => error,
     })?;
-    figures::draw(folder.path(), folder.manifest(), &drawn)?;
+    figures::draw(folder.path(), folder.manifest(), &drawn, theory)?;
     topologies::draw(&experiment.catalogue, folder.path(), folder.manifest())?;
     files::write(&folder.path().join("summary.csv"), csv::csv(&summaries).as_bytes())?;
     // Last, so that a folder with a summary is a folder with everything.

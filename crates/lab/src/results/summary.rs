@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::bounds::LowerBounds;
+use super::bounds::Theory;
 use super::statistics::Estimate;
 use crate::experiment::Entry;
 use crate::run::{ManifestEntry, Privacy, Record};
@@ -81,14 +81,20 @@ pub struct Summary {
 
 impl Summary {
     /// Sums up an entry. `first` are the records of the first entry in the same world.
-    pub fn new(entry: &Entry, about: &ManifestEntry, records: &[Record], first: &[Record]) -> Summary {
+    pub fn new(
+        entry: &Entry,
+        about: &ManifestEntry,
+        records: &[Record],
+        first: &[Record],
+        theory: Theory,
+    ) -> Summary {
         let over = |value: fn(&Record) -> f64| Estimate::new(records.iter().map(value));
         let mean = |value: fn(&Record) -> f64| over(value).mean;
         let (regret, reward) = (over(|record| record.regret), over(|record| record.reward));
-        let transfers = over(|record| record.transfers() as f64);
+        let transfers = over(|record| record.traffic.transfers() as f64);
         let paired = Estimate::new(records.iter().zip(first).map(|(own, first)| own.regret - first.regret));
         let mut metrics = metrics(records);
-        if let Some(bounds) = LowerBounds::of(&entry.stage.scenario, &about.params) {
+        if let Some(bounds) = theory(&entry.stage.scenario, &about.params) {
             let horizon = entry.stage.scenario.horizon as f64;
             metrics.extend(bounds.at(horizon).map(|(name, value)| (name.to_string(), value)));
         }
@@ -105,16 +111,16 @@ impl Summary {
             regret_vs_first_ci95: paired.ci95,
             reward_mean: reward.mean,
             reward_ci95: reward.ci95,
-            uploads_mean: mean(|record| record.uploads as f64),
-            downloads_mean: mean(|record| record.downloads as f64),
-            peer_messages_mean: mean(|record| record.peer_messages as f64),
+            uploads_mean: mean(|record| record.traffic.uploads as f64),
+            downloads_mean: mean(|record| record.traffic.downloads as f64),
+            peer_messages_mean: mean(|record| record.traffic.peer_messages as f64),
             transfers_mean: transfers.mean,
             transfers_ci95: transfers.ci95,
-            scalars_mean: mean(|record| record.scalars as f64),
-            bytes_mean: mean(|record| record.bytes as f64),
+            scalars_mean: mean(|record| record.traffic.scalars as f64),
+            bytes_mean: mean(|record| record.traffic.bytes as f64),
             cost_mean: mean(|record| record.cost),
-            rounds_mean: mean(|record| record.rounds as f64),
-            control_messages_mean: mean(|record| record.control_messages as f64),
+            rounds_mean: mean(|record| record.traffic.rounds as f64),
+            control_messages_mean: mean(|record| record.traffic.control_messages as f64),
             duplicates_dropped_mean: mean(|record| record.duplicates_dropped as f64),
             refused_mean: mean(|record| record.refused as f64),
             abandoned_mean: mean(|record| record.abandoned as f64),

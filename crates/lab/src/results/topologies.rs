@@ -3,23 +3,24 @@
 use std::path::Path;
 
 use cahoots_core::{NodeId, Topology};
+use cahoots_figure::{Diagram, Diagrams};
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::run::Scenario;
 
 use crate::error::LabError;
-use crate::figure::{Graph, Graphs};
+use crate::files;
 use crate::run::Manifest;
 
-/// Graphs in one picture, at most.
-const MOST_GRAPHS: usize = 12;
+/// Diagrams in one picture, at most.
+const MOST_DIAGRAMS: usize = 12;
 
 /// The name of the picture, without its ending.
 pub const FILE: &str = "topology";
 
 /// A graph as a picture shows it.
-pub fn picture(title: impl Into<String>, topology: &Topology, sinks: &[NodeId]) -> Graph {
+pub fn picture(title: impl Into<String>, topology: &Topology, sinks: &[NodeId]) -> Diagram {
     let numbers = |nodes: &[NodeId]| nodes.iter().map(|node| node.0).collect();
-    Graph {
+    Diagram {
         title: title.into(),
         components: topology.components().iter().map(|members| numbers(members)).collect(),
         edges: topology.edge_list().map(|(a, b)| (a.0, b.0)).collect(),
@@ -29,7 +30,7 @@ pub fn picture(title: impl Into<String>, topology: &Topology, sinks: &[NodeId]) 
 
 /// Draws the topologies of a run's entries, each once; `false` where there are none.
 pub fn draw(catalogue: &Catalogue, folder: &Path, manifest: &Manifest) -> Result<bool, LabError> {
-    let mut graphs: Vec<Graph> = Vec::new();
+    let mut diagrams: Vec<Diagram> = Vec::new();
     for entry in &manifest.entries {
         let Ok(scenario) = serde_json::from_value::<Scenario>(without_label(&manifest.stages[entry.stage]))
         else {
@@ -41,18 +42,18 @@ pub fn draw(catalogue: &Catalogue, folder: &Path, manifest: &Manifest) -> Result
         else {
             continue;
         };
-        let graph = picture(entry.short_label.clone(), &topology, &sinks);
-        let same = |known: &Graph| known.edges == graph.edges && known.sinks == graph.sinks;
-        if !graphs.iter().any(same) && graphs.len() < MOST_GRAPHS {
-            graphs.push(graph);
+        let diagram = picture(entry.short_label.clone(), &topology, &sinks);
+        let same = |known: &Diagram| known.edges == diagram.edges && known.sinks == diagram.sinks;
+        if !diagrams.iter().any(same) && diagrams.len() < MOST_DIAGRAMS {
+            diagrams.push(diagram);
         }
     }
-    if graphs.is_empty() {
+    if diagrams.is_empty() {
         return Ok(false);
     }
     let title = manifest.title.clone().unwrap_or_else(|| manifest.name.clone());
-    let columns = if graphs.len() <= 4 { 2 } else { 3 };
-    Graphs { title, columns, graphs }.save(&folder.join(FILE))?;
+    let columns = if diagrams.len() <= 4 { 2 } else { 3 };
+    files::draw(&folder.join(FILE), &Diagrams { title, columns, diagrams })?;
     Ok(true)
 }
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::driver::Options;
+use cahoots_sim::memory::peak_resident_bytes;
 use cahoots_sim::run::{Report, RunError};
 
 use super::record::{Curve, Effort, Privacy, Record};
@@ -36,7 +37,7 @@ pub fn run(
     let nanoseconds = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     match ran {
         Ok(Ok(report)) => {
-            let effort = Effort { nanoseconds, peak_rss_bytes: peak_rss_bytes() };
+            let effort = Effort { nanoseconds, peak_rss_bytes: peak_resident_bytes().unwrap_or_default() };
             let record = record(key, seed, &report, effort);
             if record.regret.is_finite() && record.reward.is_finite() && record.cost.is_finite() {
                 Ok(Some(record))
@@ -55,37 +56,16 @@ pub fn run(
 }
 
 fn record(key: &str, seed: u64, report: &Report, effort: Effort) -> Record {
-    let (ledger, traffic) = (&report.ledger, &report.ledger.traffic);
+    let ledger = &report.ledger;
     let metrics = ledger.metrics.iter().filter(|(_, value)| value.is_finite());
     Record {
         entry: key.to_string(),
         seed,
-        steps: ledger.steps,
-        regret: ledger.regret,
-        reward: ledger.reward,
-        uploads: traffic.uploads,
-        downloads: traffic.downloads,
-        peer_messages: traffic.peer_messages,
-        control_messages: traffic.control_messages,
-        scalars: traffic.scalars,
-        bytes: traffic.bytes,
+        totals: ledger.totals,
         cost: report.cost,
-        rounds: traffic.rounds,
-        duplicates_dropped: ledger.duplicates_dropped,
-        refused: ledger.refused,
-        abandoned: ledger.abandoned,
         metrics: metrics.map(|(name, value)| ((*name).to_string(), *value)).collect(),
         privacy: report.privacy.as_ref().map(Privacy::from),
         curve: Curve::new(&ledger.curve),
         effort,
     }
-}
-
-/// The most memory this process ever had, as Linux counts it.
-fn peak_rss_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kilobytes =
-        line.and_then(|line| line.split_whitespace().next()).and_then(|number| number.parse::<u64>().ok());
-    kilobytes.unwrap_or_default() * 1024
 }

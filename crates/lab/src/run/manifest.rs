@@ -103,11 +103,7 @@ impl Manifest {
         let entry = &self.entries[index];
         let all =
             json!([self.version, self.arithmetic, entry.algorithm, entry.params, self.stages[entry.stage]]);
-        // FNV-1a
-        let hash = all.to_string().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        format!("{hash:016x}")
+        format!("{:016x}", cahoots_core::fingerprint(all.to_string().as_bytes()))
     }
 }
 

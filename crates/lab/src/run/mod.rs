@@ -17,7 +17,7 @@ pub use record::{Curve, Effort, Privacy, Record};
 
 use crate::error::LabError;
 use crate::experiment::Experiment;
-use crate::results::{self, Summary};
+use crate::results::{self, Summary, Theory};
 use pool::Job;
 
 /// How to run. None of it changes a result.
@@ -33,6 +33,8 @@ pub struct Options<'a> {
     pub command: Vec<String>,
     /// Set to stop: what is running is given up, what is done is kept.
     pub stop: &'a AtomicBool,
+    /// Which bounds are shown beside the regret.
+    pub theory: Theory,
 }
 
 /// What a run left behind.
@@ -66,7 +68,7 @@ pub fn run(experiment: &Experiment, out: &Path, options: &Options<'_>) -> Result
             "stopped: {kept}; the same command with --resume does the rest"
         )));
     }
-    let summaries = results::write(experiment, &folder, &keys)?;
+    let summaries = results::write(experiment, &folder, &keys, options.theory)?;
     Ok(Outcome { folder: out.to_path_buf(), summaries })
 }
 

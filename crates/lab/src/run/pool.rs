@@ -1,9 +1,13 @@
 //! All jobs of an experiment over several threads. Which thread runs what, and
 //! when, changes no result.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
+
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 
 use super::folder::Folder;
 use super::job;
@@ -29,19 +33,15 @@ pub struct Job {
 struct Shared<'a> {
     experiment: &'a Experiment,
     folder: &'a Folder,
-    queue: &'a [Job],
-    next: AtomicUsize,
     counters: Counters,
     /// Set by the user.
     stop: &'a AtomicBool,
-    /// Set by the first job that fails.
-    failed: AtomicBool,
-    failure: Mutex<Option<LabError>>,
-    running: Mutex<usize>,
-    finished: Condvar,
+    /// What failed first.
+    failure: OnceLock<LabError>,
 }
 
-/// Runs all jobs; each is kept as soon as it is done. Says how many were finished, and what failed first.
+/// Runs all jobs, in the order of the queue; each is kept as soon as it is done. Says how many were
+/// finished, and what failed first.
 pub fn run(
     experiment: &Experiment,
     folder: &Folder,
@@ -51,62 +51,36 @@ pub fn run(
     quiet: bool,
 ) -> (usize, Option<LabError>) {
     let threads = threads.clamp(1, queue.len().max(1));
-    let shared = Shared {
-        experiment,
-        folder,
-        queue,
-        next: AtomicUsize::new(0),
-        counters: Counters::default(),
-        stop,
-        failed: AtomicBool::new(false),
-        failure: Mutex::new(None),
-        running: Mutex::new(threads),
-        finished: Condvar::new(),
+    // The command tells the panics of runs from its own by this name.
+    let named = ThreadPoolBuilder::new().num_threads(threads).thread_name(|number| format!("run-{number}"));
+    let pool = match named.build() {
+        Ok(pool) => pool,
+        Err(error) => return (0, Some(LabError::Failed(format!("cannot start a thread: {error}")))),
     };
+    let shared = Shared { experiment, folder, counters: Counters::default(), stop, failure: OnceLock::new() };
     let steps =
         queue.iter().map(|job| experiment.entries[job.entry].stage.steps).fold(0, u64::saturating_add);
     let mut progress = Progress::new(steps, queue.len(), quiet);
-    std::thread::scope(|scope| {
-        for number in 0..threads {
-            let named = std::thread::Builder::new().name(format!("run-{number}"));
-            let worker = || shared.work();
-            if let Err(error) = named.spawn_scoped(scope, worker) {
-                shared.fail(LabError::Failed(format!("cannot start a thread: {error}")));
-                shared.leave();
-            }
-        }
-        let mut running = shared.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        while *running > 0 {
-            let waited = shared.finished.wait_timeout(running, LOOK);
-            running = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+    let (finished, all_finished) = mpsc::channel::<()>();
+    pool.in_place_scope(|scope| {
+        scope.spawn(|_| {
+            // Nothing is sent: the channel closes when this is over.
+            let _open = finished;
+            queue.iter().take_while(|_| !shared.stopped()).par_bridge().for_each(|job| shared.work(job));
+        });
+        while all_finished.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             progress.show(&shared.counters);
         }
     });
     progress.finish();
-    let failure = shared.failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    (shared.counters.runs.into_inner(), failure)
+    (shared.counters.runs.into_inner(), shared.failure.into_inner())
 }
 
 impl Shared<'_> {
-    fn work(&self) {
-        while !self.stopped()
-            && let Some(job) = self.queue.get(self.next.fetch_add(1, Ordering::Relaxed))
-        {
-            if let Err(error) = self.one(job) {
-                self.fail(error);
-            }
+    fn work(&self, job: &Job) {
+        if let Err(error) = self.one(job) {
+            let _ = self.failure.set(error);
         }
-        self.leave();
-    }
-
-    fn fail(&self, error: LabError) {
-        self.failed.store(true, Ordering::Relaxed);
-        self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(error);
-    }
-
-    fn leave(&self) {
-        *self.running.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) -= 1;
-        self.finished.notify_all();
     }
 
     fn one(&self, job: &Job) -> Result<(), LabError> {
@@ -128,6 +102,6 @@ impl Shared<'_> {
     }
 
     fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || self.failure.get().is_some()
     }
 }

@@ -1,46 +1,24 @@
 //! One finished run, as it is kept on disk.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 
 use cahoots_privacy::Statement;
-use cahoots_sim::ledger::CurvePoint;
+use cahoots_sim::ledger::{CurvePoint, Totals};
 use serde::{Deserialize, Serialize};
 
-/// What one run gave.
+/// What one run gave: its [`Totals`], which it can be read as, and what belongs to them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Identifies algorithm, parameters and world.
     pub entry: String,
     /// The seed.
     pub seed: u64,
-    /// Decisions.
-    pub steps: u64,
-    /// Pseudo-regret.
-    pub regret: f64,
-    /// Realised reward.
-    pub reward: f64,
-    /// Statistics from clients to the server.
-    pub uploads: u64,
-    /// Statistics from the server to clients.
-    pub downloads: u64,
-    /// Statistics between clients.
-    pub peer_messages: u64,
-    /// Signals, which are never charged.
-    pub control_messages: u64,
-    /// Numbers in charged messages.
-    pub scalars: u64,
-    /// Encoded bytes of charged messages.
-    pub bytes: u64,
+    /// What it comes to.
+    #[serde(flatten)]
+    pub totals: Totals,
     /// Communication in the unit of the algorithm's paper.
     pub cost: f64,
-    /// Synchronous rounds.
-    pub rounds: u64,
-    /// Copies that receivers dropped.
-    pub duplicates_dropped: u64,
-    /// Messages that receivers refused.
-    pub refused: u64,
-    /// Decisions whose reward never came.
-    pub abandoned: u64,
     /// Last value of each metric.
     pub metrics: BTreeMap<String, f64>,
     /// What is promised about the data of a client.
@@ -115,10 +93,11 @@ pub struct Effort {
     pub peak_rss_bytes: u64,
 }
 
-impl Record {
-    /// Charged messages.
-    pub fn transfers(&self) -> u64 {
-        self.uploads + self.downloads + self.peer_messages
+impl Deref for Record {
+    type Target = Totals;
+
+    fn deref(&self) -> &Totals {
+        &self.totals
     }
 }
 

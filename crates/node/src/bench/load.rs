@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cahoots_core::LinearStats;
+use cahoots_sim::memory::resident_bytes;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
@@ -93,7 +94,7 @@ pub(super) fn memory(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) 
         start(options, folder, "memory", Sync::Memory, options.clients)?;
     let grown = runtime.block_on(async {
         let mut connected = vec![Raw::connect(&url, "memory", 0).await?];
-        let before = resident();
+        let before = resident_bytes().unwrap_or_default();
         for client in 1..options.clients as u32 {
             connected.push(Raw::connect(&url, "memory", client).await?);
         }
@@ -102,7 +103,7 @@ pub(super) fn memory(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) 
         if all != options.clients {
             return Err(failed(format!("only {all} of {} clients are connected", options.clients)));
         }
-        Ok(resident().saturating_sub(before))
+        Ok(resident_bytes().unwrap_or_default().saturating_sub(before))
     })?;
     rows.push(Row {
         measure: "memory per connected client",
@@ -115,13 +116,6 @@ pub(super) fn memory(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) 
     });
     runtime.shutdown_background();
     Ok(())
-}
-
-/// Resident bytes of this process.
-fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) * 1024
 }
 
 /// A thousand connections need more files than some systems allow at first.

@@ -1,5 +1,5 @@
 //! The K-armed world: every arm is always on offer and has a mean reward, the
-//! same for all clients or their own (papers 002 and 003).
+//! same for all clients or their own (as in DP-MAB and PF-UCB).
 //!
 //! Noise is keyed by (seed, client, arm, pull number), so the world counts
 //! pulls, for those clients that have made any. A block of pulls is one draw: it

@@ -1,5 +1,5 @@
 //! The clustered world: clients of a cluster share their parameter, exactly or
-//! nearly so, clusters lie apart (paper 000).
+//! nearly so, clusters lie apart (HetoFedBandit).
 
 use cahoots_core::ParamError;
 use schemars::JsonSchema;
@@ -46,7 +46,7 @@ pub struct ClusteredParams {
     /// Smallest distance between the parameters of two clusters.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub separation: f64,
-    /// Largest distance of a client's own parameter from its cluster's: 0 where they share it exactly (paper 000: 1 / (N sqrt T)).
+    /// Largest distance of a client's own parameter from its cluster's: 0 where they share it exactly (HetoFedBandit: 1 / (N sqrt T)).
     #[schemars(range(min = 0.0))]
     pub spread: f64,
     /// Clients of each cluster; they sum to the number of clients.

@@ -1,5 +1,5 @@
 //! The split world: an arm has features whose parameter all clients share, and
-//! features whose parameter is the client's own (paper 004, Figure 3).
+//! features whose parameter is the client's own (Async-LinUCB-AM, Figure 3 of its paper).
 //!
 //! Both parameters are uniform on their unit spheres. With fresh arms both
 //! feature vectors are uniform in their unit balls, independently; a row of a

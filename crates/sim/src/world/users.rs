@@ -1,5 +1,5 @@
 //! Users on local servers: clusters of users with one preference each, items
-//! that they like or not (paper 001).
+//! that they like or not (FCLUB).
 //!
 //! Items and preferences are (unit vector / sqrt 2, 1 / sqrt 2), so that expected
 //! rewards, (1 + cosine) / 2, lie between 0 and 1; rewards are 0 or 1.

@@ -35,7 +35,7 @@ pub(crate) fn on_sphere(draw: &mut Draw, out: &mut [f64]) {
 }
 
 /// On the unit sphere, but not evenly: before scaling, coordinate i of d has
-/// standard deviation sqrt((d - i) / d), as in the published code of paper 000.
+/// standard deviation sqrt((d - i) / d), as in the published code of HetoFedBandit.
 pub(crate) fn anisotropic(draw: &mut Draw, out: &mut [f64]) {
     let dim = out.len();
     draw.normals(out);
