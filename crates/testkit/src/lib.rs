@@ -5,3 +5,4 @@ pub mod crash;
 pub mod probe;
 pub mod scenarios;
 pub mod suite;
+pub mod witness;

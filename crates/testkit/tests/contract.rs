@@ -2,8 +2,9 @@
 
 use cahoots_algorithms::registry::{NAMES, Visitor, visit};
 use cahoots_core::Algorithm;
-use cahoots_sim::run::Scenario;
+use cahoots_sim::run::{Scenario, check};
 use cahoots_testkit::probe::ExploreThenCommit;
+use cahoots_testkit::witness::Watched;
 use cahoots_testkit::{scenarios, suite};
 use serde_json::{Value, json};
 
@@ -68,11 +69,31 @@ fn split_worlds_keep_the_contract_with_other_parameters_too() {
 
 #[test]
 fn planned_pulls_wakes_and_abandoned_pulls_keep_the_contract() {
-    let noisy = &scenarios::all()[2];
-    let still: Scenario = serde_json::from_value(json!({ "horizon": 80, "environment":
-        { "kind": "arms", "clients": 3, "arms": 4, "arrivals": "all", "rewards": "gaussian", "reward_noise": 0.0 } }))
-    .unwrap();
-    for scenario in [noisy, &still] {
-        suite::check_all::<ExploreThenCommit>(&json!({ "pulls": 7 }), scenario);
+    let params = json!({ "pulls": 7 });
+    suite::check_all::<ExploreThenCommit>(&params, &scenarios::all()[2]);
+    let in_blocks =
+        suite::blocks_without_noise_equal_single_steps::<ExploreThenCommit>(&params, &scenarios::still());
+    assert!(in_blocks.is_some_and(|ticks| ticks > 1000), "{in_blocks:?}");
+}
+
+/// The exact comparison is made, and about blocks: every K-armed algorithm but the one that decides anew
+/// at each pull has ticks inside them.
+#[test]
+fn blocks_without_noise_equal_single_steps_for_every_k_armed_algorithm() {
+    struct Blocks(Scenario);
+    impl Visitor for Blocks {
+        type Out = Option<u64>;
+        fn visit<A: Algorithm>(self) -> Option<u64> {
+            suite::blocks_without_noise_equal_single_steps::<Watched<A>>(&json!({}), &self.0)
+        }
+    }
+    let still = scenarios::still();
+    let k_armed: Vec<&str> =
+        NAMES.iter().copied().filter(|name| check(name, &json!({}), &still).is_ok()).collect();
+    assert!(k_armed.len() >= 7, "{k_armed:?}");
+    for name in k_armed {
+        let in_blocks = visit(name, Blocks(still.clone())).unwrap();
+        let in_blocks = in_blocks.unwrap_or_else(|| panic!("{name}: nothing was compared"));
+        assert_eq!(in_blocks > 1000, name != "ucb-alone", "{name}: {in_blocks} ticks in blocks");
     }
 }
