@@ -24,10 +24,13 @@ const REMEMBER: usize = 4096;
 pub struct Live {
     pub(crate) simulated: Simulated,
     seating: fn(&Terms) -> Result<Seating, NodeError>,
-    coordinator: fn(&Terms, Option<&[u8]>) -> Result<Box<dyn Coordinating>, NodeError>,
-    client: fn(&Terms, NodeId, Option<&[u8]>) -> Result<Box<dyn Deciding>, NodeError>,
+    coordinator: NewCoordinator,
+    client: NewClient,
     final_states: fn(&Terms, &Worlds) -> Result<States, NodeError>,
 }
+
+type NewCoordinator = fn(&Terms, Option<&[u8]>) -> Result<Box<dyn Coordinating>, NodeError>;
+type NewClient = fn(&Terms, NodeId, Option<&[u8]>) -> Result<Box<dyn Deciding>, NodeError>;
 
 /// The algorithms that a node can run, and the worlds that a lockstep run can be in.
 pub type Known = Catalogue<Live>;

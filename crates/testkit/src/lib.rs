@@ -5,3 +5,17 @@ pub mod crash;
 pub mod probe;
 pub mod scenarios;
 pub mod suite;
+
+use cahoots_algorithms::registry::ours;
+use cahoots_core::Registry;
+use cahoots_sim::catalogue::Catalogue;
+
+/// The suites of our algorithms. Compiled here, once for all tests.
+pub fn suites() -> Registry<suite::Suite> {
+    ours()
+}
+
+/// Our algorithms in the simulator, and our worlds. Compiled here, once for all tests.
+pub fn catalogue() -> Catalogue {
+    Catalogue::new(ours())
+}
