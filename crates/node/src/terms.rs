@@ -37,9 +37,9 @@ impl Terms {
         seed: u64,
     ) -> Result<Terms, NodeError> {
         let wrong = |e: run::RunError| NodeError::Config(e.to_string());
-        let live = known.find(algorithm).map_err(wrong)?.simulated;
-        let params = live.complete(params.clone()).map_err(wrong)?;
-        live.check(params.clone(), &setting).map_err(wrong)?;
+        let simulated = known.find(algorithm).map_err(wrong)?.simulated;
+        let params = simulated.complete(params.clone()).map_err(wrong)?;
+        simulated.check(params.clone(), &setting).map_err(wrong)?;
         Ok(Terms { algorithm: algorithm.into(), seed, params, setting, lockstep: None })
     }
 

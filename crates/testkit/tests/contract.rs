@@ -1,20 +1,18 @@
 //! Every algorithm in the registry keeps every promise of the contract.
 
-use cahoots_algorithms::registry::ours;
 use cahoots_sim::run::Scenario;
 use cahoots_sim::worlds::Worlds;
 use cahoots_testkit::probe::ExploreThenCommit;
-use cahoots_testkit::scenarios;
-use cahoots_testkit::suite::{self, Suite};
+use cahoots_testkit::{scenarios, suite, suites};
 use serde_json::{Value, json};
 
 fn check(name: &str, params: &Value, scenario: &Scenario) {
-    ours::<Suite>().get(name).expect("one of ours").check_all(&Worlds::ours(), params, scenario);
+    suites().get(name).expect("one of ours").check_all(&Worlds::ours(), params, scenario);
 }
 
 #[test]
 fn every_algorithm_passes_the_suite_in_every_world_that_fits() {
-    for suite in ours::<Suite>().iter() {
+    for suite in suites().iter() {
         let fitting = scenarios::fitting(suite, &Worlds::ours());
         assert!(!fitting.is_empty(), "no scenario fits {}", suite.name);
         for scenario in fitting {
@@ -73,7 +71,7 @@ fn planned_pulls_wakes_and_abandoned_pulls_keep_the_contract() {
 /// at each pull has ticks inside them.
 #[test]
 fn blocks_without_noise_equal_single_steps_for_every_k_armed_algorithm() {
-    let (still, worlds, suites) = (scenarios::still(), Worlds::ours(), ours::<Suite>());
+    let (still, worlds, suites) = (scenarios::still(), Worlds::ours(), suites());
     let k_armed: Vec<&Suite> =
         suites.iter().filter(|suite| suite.fits(&worlds, &json!({}), &still)).collect();
     assert!(k_armed.len() >= 7, "{k_armed:?}");

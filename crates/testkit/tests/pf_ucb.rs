@@ -3,13 +3,11 @@
 
 use cahoots_algorithms::pf_ucb::bounds::Game;
 use cahoots_algorithms::pf_ucb::{PfUcb, PfUcbEnhanced};
-use cahoots_algorithms::registry::ours;
 use cahoots_core::{ArmIndex, NodeId};
-use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::driver::Options;
 use cahoots_sim::run::{Report, Scenario, prepare};
 use cahoots_sim::worlds::Worlds;
-use cahoots_testkit::suite;
+use cahoots_testkit::{catalogue, suite};
 use serde_json::{Value, json};
 
 const ALPHAS: [f64; 5] = [0.0, 0.2, 0.5, 0.9, 1.0];
@@ -52,7 +50,7 @@ fn cases() -> [Value; 6] {
 
 fn run(name: &str, params: &Value, scenario: &Scenario, seed: u64, single_steps: bool) -> Report {
     let options = Options { single_steps, ..Options::default() };
-    Catalogue::new(ours()).simulate(name, params, scenario, seed, options, &mut |_| true).unwrap()
+    catalogue().simulate(name, params, scenario, seed, options, &mut |_| true).unwrap()
 }
 
 #[test]
