@@ -3,7 +3,8 @@
 use cahoots_sim::run::Scenario;
 use cahoots_sim::worlds::Worlds;
 use cahoots_testkit::probe::ExploreThenCommit;
-use cahoots_testkit::{scenarios, suite, suites};
+use cahoots_testkit::suite::{self, Suite};
+use cahoots_testkit::{scenarios, suites};
 use serde_json::{Value, json};
 
 fn check(name: &str, params: &Value, scenario: &Scenario) {
