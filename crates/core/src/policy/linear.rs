@@ -68,8 +68,7 @@ impl LinearPolicy {
                 let radius = self.confidence.radius(factor.log_det(), model.count);
                 Scores::lend(|scores| {
                     factor.score(arms, scores);
-                    let widths = scores.width2.iter().map(|width2| radius * width2.sqrt());
-                    pick(scores.mean.iter().zip(widths).map(|(mean, width)| mean + width))
+                    ArmIndex(scores.highest_bound(radius, None).arm as u32)
                 })
             }
             PolicyKind::LinTs => {
@@ -109,7 +108,7 @@ impl LinearPolicy {
 fn toward(factor: &Factor, arms: &Tiles, direction: &[f64]) -> ArmIndex {
     Scores::lend(|scores| {
         factor.score_toward(arms, direction, scores);
-        pick(scores.mean.iter().copied())
+        ArmIndex(scores.highest_mean(None).arm as u32)
     })
 }
 

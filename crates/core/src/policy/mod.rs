@@ -7,7 +7,7 @@ mod radius;
 mod ucb1;
 
 pub use linear::{LinearModel, LinearPolicy, PolicyKind};
-pub use pick::{Best, pick};
+pub use pick::pick;
 pub use radius::{Confidence, Radius};
 pub use ucb1::Ucb1;
 
