@@ -119,7 +119,7 @@ fn upload_microseconds(clients: usize, dim: usize) -> f64 {
         let x: Vec<f64> = (0..dim).map(|_| rng.normal()).collect();
         stats.observe(&x, 1.0);
         let stats = Private::received(stats);
-        let message = cahoots_algorithms::linear::LinearMsg::Upload { number, stats };
+        let message = cahoots_algorithms::kit::linear::LinearMsg::Upload { number, stats };
         let start = Instant::now();
         server.on_message(NodeId(client as u32), message, &mut cx).expect("an honest upload");
         start.elapsed()

@@ -7,7 +7,7 @@ use cahoots_core::{
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
-use crate::linear::{Chosen, LinearMsg, Signal, choose, upload};
+use crate::kit::linear::{Chosen, LinearMsg, Signal, choose, upload};
 
 /// Learns locally, uploads when it has learned enough.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ pub use server::Server;
 
 use cahoots_core::{Algorithm, ParamError, Seat, Setting};
 
-use crate::linear::LinearMsg;
+use crate::kit::linear::LinearMsg;
 
 /// Event-triggered uploads and downloads, client by client.
 pub struct AsyncLinucb;

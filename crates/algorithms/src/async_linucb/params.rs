@@ -4,7 +4,7 @@ use cahoots_core::{ParamError, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::linear::{Fidelity, LinearParams, LinearValid, Ratio, Ratios};
+use crate::kit::linear::{Fidelity, LinearParams, LinearValid, Ratio, Ratios};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -8,7 +8,7 @@ use cahoots_core::{Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, P
 use serde::{Deserialize, Serialize};
 
 use super::params::{NewClient, Valid};
-use crate::linear::{LinearMsg, Order, Ratios, Signal};
+use crate::kit::linear::{LinearMsg, Order, Ratios, Signal};
 
 /// Merges uploads, sends views to those that lag behind.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,13 +1,16 @@
 //! The client of async-linucb-am.
 
 use cahoots_core::policy::{Confidence, pick_open};
-use cahoots_core::{ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Scores, Seat, Stream, UserId};
+use cahoots_core::{
+    ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Scores, Seat, Stream,
+    UserId,
+};
 use serde::{Deserialize, Serialize};
 
 use super::alternate::{Alternation, Side};
 use super::params::Valid;
 use super::warm_up::WarmUp;
-use crate::linear::{Chosen, LinearMsg, Signal, upload};
+use crate::kit::linear::{Chosen, LinearMsg, Signal, upload};
 
 /// Learns a global part with the others and a local part on its own.
 #[derive(Clone, Debug, Serialize, Deserialize)]

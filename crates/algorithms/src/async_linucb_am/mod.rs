@@ -13,7 +13,7 @@ pub use params::{Params, Valid};
 use cahoots_core::{Algorithm, ParamError, Seat, Setting};
 
 use crate::async_linucb::Server;
-use crate::linear::LinearMsg;
+use crate::kit::linear::LinearMsg;
 
 /// A global component learned together, a local one learned alone.
 pub struct AsyncLinucbAm;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::alternate::Alternation;
 use crate::async_linucb::{self, NewClient};
-use crate::linear::{Fidelity, LinearParams, Ratio};
+use crate::kit::linear::{Fidelity, LinearParams, Ratio};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

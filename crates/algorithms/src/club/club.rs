@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cohort::{Knowledge, Member, sum};
 use super::params::Valid;
-use crate::linear::{ChosenFor, components, distance, novelty};
+use crate::kit::linear::{ChosenFor, components, distance, novelty};
 
 /// Deletes the edges of a user that has turned out to differ.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cohort::{Knowledge, Member, sum};
 use super::params::Valid;
-use crate::linear::{ChosenFor, distance, novelty};
+use crate::kit::linear::{ChosenFor, distance, novelty};
 
 /// Splits and merges, in stages of doubling length.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::noise::Means;
 use super::rules::Rules;
-use crate::arms::ArmValues;
+use crate::kit::arms::ArmValues;
 
 /// A client's exploration.
 #[derive(Clone, Debug, Serialize, Deserialize)]

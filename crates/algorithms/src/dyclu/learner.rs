@@ -6,11 +6,13 @@ use std::sync::Arc;
 use cahoots_core::graph::Graph;
 use cahoots_core::homogeneity::{HomogeneityTest, Sample, chi_square};
 use cahoots_core::policy::{LinearModel, LinearPolicy};
-use cahoots_core::{ArmSet, Choice, Cx, Factor, Learner, LinearStats, Silence, Stream, UserId, View, hears_nothing};
+use cahoots_core::{
+    ArmSet, Choice, Cx, Factor, Learner, LinearStats, Silence, Stream, UserId, View, hears_nothing,
+};
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
-use crate::linear::ChosenFor;
+use crate::kit::linear::ChosenFor;
 
 /// A model per user and stationary stretch of time, and a neighbourhood of similar ones for each.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,7 +1,10 @@
 //! A local server: many users, the graph of who may be alike, a cluster for each of its components.
 
 use cahoots_core::graph::Graph;
-use cahoots_core::{ArmSet, Choice, Cx, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream, UserId, View};
+use cahoots_core::{
+    ArmSet, Choice, Cx, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream, UserId,
+    View,
+};
 use cahoots_privacy::Clip;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +12,7 @@ use super::cluster::LocalCluster;
 use super::message::FclubMsg;
 use super::params::{Cuts, Rules, Valid};
 use super::radius::Company;
-use crate::linear::{ChosenFor, components, distance, novelty};
+use crate::kit::linear::{ChosenFor, components, distance, novelty};
 
 /// Decides for its users, with what their cluster shares with others.
 #[derive(Clone, Debug, Serialize, Deserialize)]

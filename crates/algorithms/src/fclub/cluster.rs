@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cahoots_core::policy::pick_open;
-use cahoots_core::{ArmSet, Cx, Factor, LinearStats, Misbehaviour, Picked, Private, Scores, Unprotected, View};
+use cahoots_core::{
+    ArmSet, Cx, Factor, LinearStats, Misbehaviour, Picked, Private, Scores, Unprotected, View,
+};
 use cahoots_privacy::{Part, Privatizer};
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,7 @@ use cahoots_core::{LinearStats, Misbehaviour, NodeId, Symmetric, View, linalg};
 use serde::{Deserialize, Serialize};
 
 use super::definite;
-use crate::linear::Order;
+use crate::kit::linear::Order;
 
 /// A local cluster, by its server and its number there.
 pub type Local = (NodeId, u32);

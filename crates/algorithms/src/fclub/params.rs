@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::radius::Beta;
-use crate::linear::{Fidelity, users_by_host};
+use crate::kit::linear::{Fidelity, users_by_host};
 
 /// Keys that all of the family take.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

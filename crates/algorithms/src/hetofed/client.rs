@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::exploration::Explorer;
 use super::params::Valid;
 use super::threshold::Threshold;
-use crate::linear::{Chosen, LinearMsg, Signal, choose, upload};
+use crate::kit::linear::{Chosen, LinearMsg, Signal, choose, upload};
 
 /// Explores, then learns with its clusters: asks for them when it has learned enough.
 #[derive(Clone, Debug, Serialize, Deserialize)]

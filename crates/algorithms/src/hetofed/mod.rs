@@ -22,7 +22,7 @@ pub use threshold::SyncThreshold;
 use cahoots_core::{Algorithm, ParamError, Seat, Setting};
 use serde::{Deserialize, Serialize};
 
-use crate::linear::LinearMsg;
+use crate::kit::linear::LinearMsg;
 
 /// What tells the four algorithms apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

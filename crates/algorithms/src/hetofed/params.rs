@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Variant;
 use super::exploration::{Exploration, Plan, Unit};
 use super::threshold::{SyncThreshold, Threshold};
-use crate::linear::{Fidelity, LinearParams, LinearValid};
+use crate::kit::linear::{Fidelity, LinearParams, LinearValid};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -3,7 +3,7 @@
 use cahoots_core::policy::PolicyKind;
 use cahoots_core::{Algorithm, ParamError, Seat, Seating, Setting, Silence, Silent};
 
-use crate::linear::{AloneClient, LinearParams, LinearValid};
+use crate::kit::linear::{AloneClient, LinearParams, LinearValid};
 
 /// N-independent LinUCB.
 pub struct LinucbAlone;

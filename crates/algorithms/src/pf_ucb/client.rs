@@ -2,7 +2,10 @@
 
 use cahoots_core::plan::Schedule;
 use cahoots_core::policy::pick;
-use cahoots_core::{ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Seat, Stream, Unprotected, UserId};
+use cahoots_core::{
+    ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Seat, Stream,
+    Unprotected, UserId,
+};
 use serde::{Deserialize, Serialize};
 
 use super::exploration::Exploration;
@@ -10,7 +13,7 @@ use super::params::Valid;
 use super::rules::{Rules, max};
 use super::waiting::Waiting;
 use super::{ASK, READY, Upload};
-use crate::arms::{ActiveArms, ArmMsg, ArmValues};
+use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues};
 
 /// Explores, reports, eliminates, and plays its best arm while it waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]

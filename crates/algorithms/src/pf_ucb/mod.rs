@@ -18,7 +18,7 @@ pub use server::Server;
 
 use cahoots_core::{Algorithm, ParamError, Seat, Setting, Traffic};
 
-use crate::arms::ArmMsg;
+use crate::kit::arms::ArmMsg;
 
 /// Signal, client to server: exploration is done (the authors' code alone).
 const READY: u32 = 1;

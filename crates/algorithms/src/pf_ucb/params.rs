@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lengths::PhaseLengths;
 use super::rules::Rules;
-use crate::linear::Fidelity;
+use crate::kit::linear::Fidelity;
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -12,7 +12,7 @@ pub use server::Server;
 
 use cahoots_core::{Algorithm, ParamError, Seat, Setting};
 
-use crate::linear::LinearMsg;
+use crate::kit::linear::LinearMsg;
 
 /// All clients exchange everything when one of them has learned enough.
 pub struct SyncLinucb;

@@ -4,7 +4,7 @@ use cahoots_core::{ParamError, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::linear::{Fidelity, LinearParams, LinearValid};
+use crate::kit::linear::{Fidelity, LinearParams, LinearValid};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

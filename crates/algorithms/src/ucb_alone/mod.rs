@@ -1,7 +1,10 @@
 #![doc = include_str!("README.md")]
 
 use cahoots_core::policy::Ucb1;
-use cahoots_core::{Algorithm, ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, ParamError, Seat, Setting, Silence, Silent, Stream, UserId, hears_nothing};
+use cahoots_core::{
+    Algorithm, ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, ParamError, Seat, Setting, Silence, Silent,
+    Stream, UserId, hears_nothing,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

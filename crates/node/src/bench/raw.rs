@@ -1,6 +1,6 @@
 //! A client without a disk and without a machine: only its end of the stream.
 
-use cahoots_algorithms::linear::LinearMsg;
+use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::message::Message as _;
 use cahoots_core::{LinearStats, NodeId, Private, wire};
 use tokio::sync::mpsc;

@@ -9,7 +9,7 @@ use super::super::REPORT;
 use super::super::explorer::{Explorer, explores};
 use super::super::message::MabMsg;
 use super::super::rules::Rules;
-use crate::arms::ArmMsg;
+use crate::kit::arms::ArmMsg;
 
 /// Explores, reports if it is its turn, goes on with what the server leaves.
 #[derive(Clone, Debug, Serialize, Deserialize)]

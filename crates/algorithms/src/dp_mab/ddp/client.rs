@@ -8,7 +8,7 @@ use super::super::message::MabMsg;
 use super::super::rules::{Rules, average};
 use super::super::{END, FULL, READY, START};
 use super::gis::Gis;
-use crate::arms::ArmMsg;
+use crate::kit::arms::ArmMsg;
 
 /// Algorithm 3 at one client.
 #[derive(Clone, Debug, Serialize, Deserialize)]

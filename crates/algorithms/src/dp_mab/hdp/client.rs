@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::super::explorer::{Explorer, explores};
 use super::super::message::{MabMsg, Row, Table, values_of};
 use super::super::rules::{Rules, average};
-use crate::arms::{ActiveArms, ArmMsg, ArmValues};
+use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues};
 
 /// Algorithm 5 at one client.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use cahoots_core::{
 use serde_json::Value;
 
 use super::{Client, PfUcb, PfUcbEnhanced, Server, Valid};
-use crate::arms::{ActiveArms, ArmMsg, ArmValues};
+use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues};
 
 fn setting(clients: usize, arms: usize, horizon: u64) -> Setting {
     Setting {

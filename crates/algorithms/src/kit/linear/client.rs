@@ -6,12 +6,7 @@ use cahoots_core::{ArmSet, Buffered, Choice, Cx, NodeId, Stream, Unprotected};
 use super::{Chosen, LinearMsg};
 
 /// The policy's choice by what is known.
-pub fn choose(
-    known: &Buffered,
-    policy: &LinearPolicy,
-    arms: ArmSet<'_>,
-    rng: &mut Stream,
-) -> Choice<Chosen> {
+pub fn choose(known: &Buffered, policy: &LinearPolicy, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
     let model = LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
     let picked = policy.choose(model, arms, rng);
     picked.keeping(Chosen { context: arms.context(picked.arm) })

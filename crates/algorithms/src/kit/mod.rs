@@ -1,0 +1,4 @@
+//! Kits: what two or more algorithms share. An algorithm's own folder holds what its paper says.
+
+pub mod arms;
+pub mod linear;
