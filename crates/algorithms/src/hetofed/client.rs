@@ -1,6 +1,5 @@
 //! The client of the hetofed family.
 
-use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{
     ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Seat, Stream, UserId,
 };
@@ -9,15 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::exploration::Explorer;
 use super::params::Valid;
 use super::threshold::Threshold;
-use crate::kit::linear::{Chosen, LinearMsg, Signal, choose, upload};
+use crate::kit::linear::{Chosen, FederatedLinear, LinearMsg, Signal};
 
 /// Explores, then learns with its clusters: asks for them when it has learned enough.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Client {
-    known: Buffered,
-    policy: LinearPolicy,
-    server: NodeId,
-    refresh: bool,
+    model: FederatedLinear,
     explorer: Explorer,
     threshold: Threshold,
     /// Requests are for whatever clusters the server will find, and are repeated until one is served.
@@ -31,10 +27,7 @@ pub struct Client {
 impl Client {
     pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
         Client {
-            known: Buffered::new(valid.linear.ridge, valid.linear.nothing.clone()),
-            policy: valid.linear.policy,
-            server: seat.server,
-            refresh: valid.refresh,
+            model: FederatedLinear::new(&valid.linear, valid.refresh, seat),
             explorer: Explorer::new(valid.plan),
             threshold: valid.threshold,
             recluster: valid.variant.recluster,
@@ -46,7 +39,7 @@ impl Client {
 
     /// What this client knows.
     pub fn known(&self) -> &Buffered {
-        &self.known
+        self.model.known()
     }
 
     /// Sizes of the clusters it has been told it is in, largest first.
@@ -54,20 +47,10 @@ impl Client {
         &self.sizes
     }
 
-    fn renew(&mut self) {
-        if self.refresh {
-            self.known.refresh();
-        }
-    }
-
     /// Steps since the last exchange times gain in log-det: line 12 of Algorithm 2. An upload that has
     /// only been looked at counts as not exchanged.
     fn weight(&mut self) -> f64 {
-        self.known.unsynced_count() as f64 * self.known.unsynced_gain()
-    }
-
-    fn upload(&mut self, cx: &mut Cx<'_, LinearMsg>) {
-        upload(&mut self.known, self.server, cx);
+        self.model.unsynced_weight()
     }
 
     /// Lines 11 to 15 of Algorithm 2, line 11 of Algorithm 5.
@@ -82,11 +65,11 @@ impl Client {
         }
         if self.recluster {
             // Says which view it was made with, so that a request overtaken by a view can be told.
-            cx.send(self.server, LinearMsg::signal(Signal::Request, self.known.version()));
+            self.model.signal(Signal::Request, self.known().version(), cx);
         } else {
             // For all its clusters of at least this size.
             self.asked_for = due;
-            cx.send(self.server, LinearMsg::signal(Signal::Request, self.sizes[due - 1].into()));
+            self.model.signal(Signal::Request, self.sizes[due - 1].into(), cx);
         }
     }
 
@@ -94,7 +77,7 @@ impl Client {
     fn resolve(&mut self, cx: &mut Cx<'_, LinearMsg>) {
         // The end of Algorithm 3: what was explored goes to the server.
         if self.explorer.resolve() && !self.recluster {
-            self.upload(cx);
+            self.model.upload(cx);
         }
     }
 }
@@ -110,7 +93,7 @@ impl Machine for Client {
     ) -> Result<(), Misbehaviour> {
         match message {
             LinearMsg::Download { view, merged } => {
-                self.known.download(view, merged)?;
+                self.model.download(view, merged)?;
                 self.asked_for = 0;
             }
             LinearMsg::Clusters { sizes, .. } => {
@@ -120,12 +103,12 @@ impl Machine for Client {
             }
             LinearMsg::Signal { signal: Signal::Ask, .. } => {
                 self.explorer.end();
-                self.upload(cx);
+                self.model.upload(cx);
             }
-            LinearMsg::Signal { signal: Signal::Merged, number } => self.known.merged_up_to(number)?,
+            LinearMsg::Signal { signal: Signal::Merged, number } => self.model.merged_up_to(number)?,
             LinearMsg::Signal { signal: Signal::Weigh, .. } => {
                 let weight = self.weight();
-                cx.send(self.server, LinearMsg::signal(Signal::Weight, weight.max(0.0).to_bits()));
+                self.model.signal(Signal::Weight, weight.max(0.0).to_bits(), cx);
             }
             other => return Err(other.unexpected()),
         }
@@ -137,21 +120,21 @@ impl Learner for Client {
     type Pending = Chosen;
 
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
-        self.renew();
         if self.explorer.is_random() {
+            self.model.renew();
             let arm = arms.draw(rng);
             return Picked::any(arm, arms.open()).keeping(Chosen { context: arms.context(arm) });
         }
-        choose(&self.known, &self.policy, arms, rng)
+        self.model.choose(arms, rng)
     }
 
     fn commit(&mut self, _pending: &Chosen, _cx: &mut Cx<'_, LinearMsg>) {
-        self.renew();
+        self.model.renew();
         self.explorer.decide();
     }
 
     fn observe(&mut self, pending: Chosen, reward: f64, cx: &mut Cx<'_, LinearMsg>) {
-        self.known.observe(&pending.context, reward);
+        self.model.observe(&pending.context, reward);
         self.resolve(cx);
         self.request_if_due(cx);
     }

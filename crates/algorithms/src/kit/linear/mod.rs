@@ -1,8 +1,9 @@
-//! What the linear algorithms share: their common parameters, their messages,
-//! and a learner that keeps to itself.
+//! What the linear algorithms share: their common parameters, their messages, a
+//! learner that keeps to itself, the half of one that does not, and the half of a
+//! server that knows who is due a download.
 
 mod alone;
-mod client;
+mod federated;
 mod message;
 mod order;
 mod params;
@@ -10,7 +11,8 @@ mod ratio;
 mod users;
 
 pub use alone::AloneClient;
-pub(crate) use client::{choose, upload};
+pub use federated::FederatedLinear;
+pub(crate) use federated::choose_by;
 pub use message::{LinearMsg, Signal};
 pub(crate) use order::Order;
 pub use params::{Fidelity, LinearParams, LinearValid};
