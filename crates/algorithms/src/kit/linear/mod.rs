@@ -3,6 +3,7 @@
 //! server that knows who is due a download.
 
 mod alone;
+mod downloads;
 mod federated;
 mod message;
 mod order;
@@ -11,10 +12,11 @@ mod ratio;
 mod users;
 
 pub use alone::AloneClient;
+pub use downloads::{DownloadIndex, Receiver, Standing};
 pub use federated::FederatedLinear;
 pub(crate) use federated::choose_by;
 pub use message::{LinearMsg, Signal};
-pub(crate) use order::Order;
+use order::Order;
 pub use params::{Fidelity, LinearParams, LinearValid};
 pub use ratio::{Ratio, Ratios};
 pub use users::{ChosenFor, components, distance, novelty, users_by_host};
