@@ -5,7 +5,7 @@ use cahoots_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::exploration::Explorer;
+use super::exploration::RandomPulls;
 use super::params::Valid;
 use super::threshold::Threshold;
 use crate::kit::linear::{Chosen, FederatedLinear, LinearMsg, Signal};
@@ -14,7 +14,7 @@ use crate::kit::linear::{Chosen, FederatedLinear, LinearMsg, Signal};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Client {
     model: FederatedLinear,
-    explorer: Explorer,
+    random_pulls: RandomPulls,
     threshold: Threshold,
     /// Requests are for whatever clusters the server will find, and are repeated until one is served.
     recluster: bool,
@@ -28,7 +28,7 @@ impl Client {
     pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
         Client {
             model: FederatedLinear::new(&valid.linear, valid.refresh, seat),
-            explorer: Explorer::new(valid.plan),
+            random_pulls: RandomPulls::new(valid.plan),
             threshold: valid.threshold,
             recluster: valid.variant.recluster,
             // Before the first estimate of Algorithm 5 all clients are one cluster.
@@ -55,7 +55,7 @@ impl Client {
 
     /// Lines 11 to 15 of Algorithm 2, line 11 of Algorithm 5.
     fn request_if_due(&mut self, cx: &mut Cx<'_, LinearMsg>) {
-        if self.asked_for == self.sizes.len() || !self.explorer.is_done() {
+        if self.asked_for == self.sizes.len() || !self.random_pulls.is_done() {
             return;
         }
         let weight = self.weight();
@@ -76,7 +76,7 @@ impl Client {
     /// A reward came, or never will.
     fn resolve(&mut self, cx: &mut Cx<'_, LinearMsg>) {
         // The end of Algorithm 3: what was explored goes to the server.
-        if self.explorer.resolve() && !self.recluster {
+        if self.random_pulls.resolve() && !self.recluster {
             self.model.upload(cx);
         }
     }
@@ -97,12 +97,12 @@ impl Machine for Client {
                 self.asked_for = 0;
             }
             LinearMsg::Clusters { sizes, .. } => {
-                self.explorer.end();
+                self.random_pulls.end();
                 self.sizes = sizes;
                 self.asked_for = 0;
             }
             LinearMsg::Signal { signal: Signal::Ask, .. } => {
-                self.explorer.end();
+                self.random_pulls.end();
                 self.model.upload(cx);
             }
             LinearMsg::Signal { signal: Signal::Merged, number } => self.model.merged_up_to(number)?,
@@ -120,7 +120,7 @@ impl Learner for Client {
     type Pending = Chosen;
 
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
-        if self.explorer.is_random() {
+        if self.random_pulls.is_random() {
             self.model.renew();
             let arm = arms.draw(rng);
             return Picked::any(arm, arms.open()).keeping(Chosen { context: arms.context(arm) });
@@ -130,7 +130,7 @@ impl Learner for Client {
 
     fn commit(&mut self, _pending: &Chosen, _cx: &mut Cx<'_, LinearMsg>) {
         self.model.renew();
-        self.explorer.decide();
+        self.random_pulls.decide();
     }
 
     fn observe(&mut self, pending: Chosen, reward: f64, cx: &mut Cx<'_, LinearMsg>) {

@@ -2,7 +2,6 @@
 
 pub mod bounds;
 mod client;
-mod exploration;
 mod lengths;
 mod params;
 mod rules;
@@ -11,7 +10,7 @@ mod server;
 mod tests;
 mod waiting;
 
-pub use client::{Client, Pending};
+pub use client::Client;
 pub use lengths::PhaseLengths;
 pub use params::{LossFactor, Params, Radius, Valid};
 pub use server::Server;

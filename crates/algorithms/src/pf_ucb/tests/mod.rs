@@ -65,7 +65,7 @@ fn step<M: Machine>(
 }
 
 /// One decision without its reward.
-fn decide(client: &mut Client, arms: usize) -> (ArmIndex, super::Pending) {
+fn decide(client: &mut Client, arms: usize) -> (ArmIndex, crate::kit::arms::Pull) {
     let mut rng = Keys::from_seed(0).choice(NodeId(0), 1);
     let choice = client.choose(UserId(0), ArmSet::plain(arms).unwrap(), &mut rng);
     step(client, |c, cx| c.commit(&choice.pending, cx));
