@@ -31,6 +31,10 @@ impl Algorithm for AsyncLinucb {
         params.check(setting)
     }
 
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
+    }
+
     fn client(valid: &Valid, seat: &Seat) -> Client {
         Client::new(valid, seat)
     }

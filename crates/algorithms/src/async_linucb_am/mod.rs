@@ -32,6 +32,10 @@ impl Algorithm for AsyncLinucbAm {
         params.check(setting)
     }
 
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
+    }
+
     fn client(valid: &Valid, seat: &Seat) -> Client {
         Client::new(valid, seat)
     }

@@ -31,6 +31,10 @@ impl Algorithm for Dyclu {
         Seating::Central
     }
 
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
+    }
+
     fn client(valid: &Valid, _seat: &Seat) -> Dynamic {
         Dynamic::new(valid)
     }

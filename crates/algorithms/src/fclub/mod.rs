@@ -52,6 +52,10 @@ macro_rules! family {
                 Seating::PerHost
             }
 
+            fn takes_masks(_valid: &Valid) -> bool {
+                true
+            }
+
             fn client(valid: &Valid, seat: &Seat) -> LocalServer {
                 LocalServer::new(valid, seat)
             }

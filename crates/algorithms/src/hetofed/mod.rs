@@ -51,6 +51,10 @@ macro_rules! family {
                 params.check(Variant { priority: $priority, recluster: $recluster }, setting)
             }
 
+            fn takes_masks(_valid: &Valid) -> bool {
+                true
+            }
+
             fn client(valid: &Valid, seat: &Seat) -> Client {
                 Client::new(valid, seat)
             }

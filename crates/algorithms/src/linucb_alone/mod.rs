@@ -27,6 +27,10 @@ impl Algorithm for LinucbAlone {
         params.check(setting)
     }
 
+    fn takes_masks(_valid: &LinearValid) -> bool {
+        true
+    }
+
     fn client(valid: &LinearValid, _seat: &Seat) -> AloneClient {
         AloneClient::new(valid)
     }
@@ -51,6 +55,10 @@ impl Algorithm for LintsAlone {
         }
         params.policy = PolicyKind::LinTs;
         params.check(setting)
+    }
+
+    fn takes_masks(_valid: &LinearValid) -> bool {
+        true
     }
 
     fn client(valid: &LinearValid, _seat: &Seat) -> AloneClient {
@@ -78,6 +86,10 @@ impl Algorithm for LinucbShared {
 
     fn seats(_valid: &LinearValid, _setting: &Setting) -> Seating {
         Seating::Central
+    }
+
+    fn takes_masks(_valid: &LinearValid) -> bool {
+        true
     }
 
     fn client(valid: &LinearValid, _seat: &Seat) -> AloneClient {

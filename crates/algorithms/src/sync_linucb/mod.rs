@@ -30,6 +30,10 @@ impl Algorithm for SyncLinucb {
         params.check(setting)
     }
 
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
+    }
+
     fn client(valid: &Valid, seat: &Seat) -> Client {
         Client::new(valid, seat)
     }

@@ -73,6 +73,10 @@ impl Algorithm for UcbAlone {
         Ok(Valid { policy: Ucb1 { scale }, arms: setting.arms })
     }
 
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
+    }
+
     fn client(valid: &Valid, _seat: &Seat) -> Client {
         Client { stats: ArmStats::empty(valid.arms), policy: valid.policy }
     }
