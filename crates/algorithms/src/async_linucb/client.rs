@@ -11,6 +11,7 @@ use crate::kit::linear::{Chosen, FederatedLinear, LinearMsg};
 /// Learns locally, uploads when it has learned enough.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Client {
+    me: NodeId,
     model: FederatedLinear,
     /// ln gamma_U of this client.
     upload_gain: f64,
@@ -19,9 +20,15 @@ pub struct Client {
 impl Client {
     pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
         Client {
+            me: seat.me,
             model: FederatedLinear::new(&valid.linear, valid.refresh, seat),
             upload_gain: valid.upload.ln(seat.me),
         }
+    }
+
+    /// Uploads at other ratios from now on.
+    pub(super) fn change(&mut self, valid: &Valid) {
+        self.upload_gain = valid.upload.ln(self.me);
     }
 
     /// What this client knows.

@@ -30,6 +30,11 @@ impl Server {
         }
     }
 
+    /// Downloads at other ratios from now on: those who are past theirs are served with the next upload.
+    pub(crate) fn change(&mut self, valid: &Valid) {
+        self.clients.change(valid.download.clone());
+    }
+
     /// What has been merged.
     pub fn view(&self) -> &Arc<View> {
         &self.view

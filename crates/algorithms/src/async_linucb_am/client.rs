@@ -26,6 +26,7 @@ pub struct Client {
     local_radius: Confidence,
     /// The count form counts the observations behind the global part for both.
     count_all: bool,
+    me: NodeId,
     /// ln gamma_U of this client.
     upload_gain: f64,
     /// The event fires at the threshold too.
@@ -49,10 +50,16 @@ impl Client {
             alternation: valid.alternation,
             local_radius: radius(seat.local_dim),
             count_all: valid.authors,
+            me: seat.me,
             upload_gain: valid.shared.upload.ln(seat.me),
             inclusive: valid.authors,
             dim: seat.dim,
         }
+    }
+
+    /// Uploads at other ratios from now on.
+    pub(super) fn change(&mut self, valid: &Valid) {
+        self.upload_gain = valid.shared.upload.ln(self.me);
     }
 
     /// What this client knows of the global part.

@@ -32,6 +32,16 @@ impl Algorithm for AsyncLinucbAm {
         params.check(setting)
     }
 
+    const CHANGEABLE: &'static [&'static str] = &["ratio", "upload_ratio", "download_ratio"];
+
+    fn change_client(valid: &Valid, client: &mut Client) {
+        client.change(valid);
+    }
+
+    fn change_server(valid: &Valid, server: &mut Server) {
+        server.change(&valid.shared);
+    }
+
     fn takes_masks(_valid: &Valid) -> bool {
         true
     }

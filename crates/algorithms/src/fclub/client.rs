@@ -65,6 +65,12 @@ impl LocalServer {
         }
     }
 
+    /// Uploads at another ratio from now on.
+    pub(super) fn change(&mut self, valid: &Valid) {
+        self.rules.ln_upload = valid.rules.ln_upload;
+        self.rules.ln_download = valid.rules.ln_download;
+    }
+
     /// Its clusters of users.
     pub fn clusters(&self) -> impl Iterator<Item = Vec<UserId>> {
         self.clusters

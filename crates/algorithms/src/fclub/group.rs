@@ -45,6 +45,11 @@ impl Group {
         self.place(local, Standing::with(View::new(0, LinearStats::empty(dim)), 0));
     }
 
+    /// Downloads at another ratio from now on.
+    pub(super) fn change(&mut self, ln_download: f64) {
+        self.locals.change(Ratios::Same(ln_download));
+    }
+
     /// What has been merged.
     pub fn view(&self) -> &Arc<View> {
         &self.view

@@ -57,6 +57,13 @@ impl GlobalServer {
         }
     }
 
+    /// Downloads at another ratio from now on: those who are past it are served with the next upload.
+    pub(super) fn change(&mut self, valid: &Valid) {
+        self.rules.ln_upload = valid.rules.ln_upload;
+        self.rules.ln_download = valid.rules.ln_download;
+        self.groups.iter_mut().for_each(|group| group.change(valid.rules.ln_download));
+    }
+
     /// Global clusters.
     pub fn groups(&self) -> &[Group] {
         &self.groups

@@ -37,6 +37,11 @@ impl Client {
         }
     }
 
+    /// Asks at another threshold from now on.
+    pub(super) fn change(&mut self, valid: &Valid) {
+        self.threshold = valid.threshold;
+    }
+
     /// What this client knows.
     pub fn known(&self) -> &Buffered {
         self.model.known()

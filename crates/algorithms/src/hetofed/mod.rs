@@ -51,6 +51,12 @@ macro_rules! family {
                 params.check(Variant { priority: $priority, recluster: $recluster }, setting)
             }
 
+            const CHANGEABLE: &'static [&'static str] = &["sync_threshold"];
+
+            fn change_client(valid: &Valid, client: &mut Client) {
+                client.change(valid);
+            }
+
             fn takes_masks(_valid: &Valid) -> bool {
                 true
             }

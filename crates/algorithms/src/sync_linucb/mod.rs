@@ -30,6 +30,12 @@ impl Algorithm for SyncLinucb {
         params.check(setting)
     }
 
+    const CHANGEABLE: &'static [&'static str] = &["sync_threshold"];
+
+    fn change_client(valid: &Valid, client: &mut Client) {
+        client.change(valid);
+    }
+
     fn takes_masks(_valid: &Valid) -> bool {
         true
     }
