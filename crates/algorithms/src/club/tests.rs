@@ -4,7 +4,7 @@ use cahoots_core::{
 use serde_json::json;
 
 use super::{LocalClub, LocalSclub};
-use crate::kit::linear::ChosenFor;
+use crate::kit::clusters::ChosenFor;
 
 fn setting(users: usize) -> Setting {
     Setting {

@@ -5,7 +5,7 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use crate::kit::linear::ChosenFor;
+pub use crate::kit::clusters::ChosenFor;
 pub use learner::Dynamic;
 pub use params::{Params, Valid};
 

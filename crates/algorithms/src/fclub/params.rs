@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::radius::Beta;
-use crate::kit::linear::{Fidelity, users_by_host};
+use crate::kit::clusters::users_by_host;
+use crate::kit::linear::Fidelity;
 
 /// Keys that all of the family take.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

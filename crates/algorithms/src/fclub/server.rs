@@ -10,7 +10,7 @@ use super::definite;
 use super::group::{Group, Local, definite_view};
 use super::message::FclubMsg;
 use super::params::{Cuts, Rules, Valid};
-use crate::kit::linear::{components, distance, novelty};
+use crate::kit::clusters::{components, distance, novelty};
 
 /// Merges local clusters that are alike, and what they upload.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use prost::Message as _;
 use serde_json::{Value, json};
 
 use super::{CdpFclubDc, Fclub, FclubDc, FclubMsg, GlobalServer, HomoDc, LocalServer};
-use crate::kit::linear::ChosenFor;
+use crate::kit::clusters::ChosenFor;
 use crate::testing::released;
 use cahoots_core::message::decode;
 

@@ -9,7 +9,6 @@ mod message;
 mod order;
 mod params;
 mod ratio;
-mod users;
 
 pub use alone::AloneClient;
 pub use downloads::{DownloadIndex, Receiver, Standing};
@@ -19,7 +18,6 @@ pub use message::{LinearMsg, Signal};
 use order::Order;
 pub use params::{Fidelity, LinearParams, LinearValid};
 pub use ratio::{Ratio, Ratios};
-pub use users::{ChosenFor, components, distance, novelty, users_by_host};
 
 use cahoots_core::Context;
 use serde::{Deserialize, Serialize};
