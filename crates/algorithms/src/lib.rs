@@ -1,10 +1,10 @@
 //! The algorithms, one folder each, and the registry that names them.
 //!
 //! A folder holds a README (citation, equations and where they are, deviations),
-//! `params`, `client`, `server` and tests named after what the paper says. A new
-//! algorithm is one such folder and one line in [`registry`].
+//! `params`, `client`, `server` and tests named after what the paper says; what
+//! several of them share is in a [`kit`]. A new algorithm is one such folder and
+//! one line in [`registry`].
 
-pub mod arms;
 pub mod async_linucb;
 pub mod async_linucb_am;
 pub mod club;
@@ -13,7 +13,7 @@ pub mod dyclu;
 pub mod fclub;
 mod fidelity;
 pub mod hetofed;
-pub mod linear;
+pub mod kit;
 pub mod linucb_alone;
 pub mod pf_ucb;
 pub mod registry;

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use cahoots_algorithms::async_linucb::AsyncLinucb;
-use cahoots_algorithms::linear::LinearMsg;
+use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::{
     Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Seating,
     Setting, Unprotected,

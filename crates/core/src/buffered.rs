@@ -1,17 +1,17 @@
-//! What a client knows: the last view it was sent, its own uploads that are not
-//! in that view, and what it has not uploaded yet. Nothing is ever subtracted.
+//! What a client knows: what it has [`Exchanged`] with its server, and what it has
+//! not uploaded yet. Nothing is ever subtracted.
 //!
 //! The model is the running factor of all three. A reward moves it by a rank-one
 //! update; a download only marks it stale, and it is made anew at its next use
 //! (which is a pointer swap when the client has nothing of its own on top).
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cahoots_kernel::Factor;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Misbehaviour;
+use crate::exchanged::Exchanged;
 use crate::stats::LinearStats;
 use crate::view::View;
 
@@ -19,13 +19,10 @@ use crate::view::View;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Buffered {
     ridge: f64,
-    synced: Arc<View>,
-    /// Own uploads that are not part of `synced`, oldest first, by number.
-    in_flight: VecDeque<(u64, LinearStats)>,
+    /// Synced and in flight.
+    exchanged: Exchanged,
     /// Not uploaded yet; made with the first observation, so that idle clients cost nothing.
     pending: Option<LinearStats>,
-    /// Number of the last upload taken.
-    uploads: u64,
     model: Model,
     /// log det of synced + in flight, with the ridge.
     base_log_det: f64,
@@ -49,10 +46,8 @@ impl Buffered {
             ridge,
             base_log_det: synced.factor(ridge).log_det(),
             pending: None,
-            in_flight: VecDeque::new(),
-            uploads: 0,
             model: Model::Shared(synced.clone()),
-            synced,
+            exchanged: Exchanged::new(synced),
             stale: false,
         }
     }
@@ -84,13 +79,14 @@ impl Buffered {
             return;
         }
         self.stale = false;
-        if self.in_flight.is_empty() && self.pending.is_none() {
-            self.base_log_det = self.synced.factor(self.ridge).log_det();
-            self.model = Model::Shared(self.synced.clone());
+        let synced = self.exchanged.view();
+        if self.exchanged.in_flight() == 0 && self.pending.is_none() {
+            self.base_log_det = synced.factor(self.ridge).log_det();
+            self.model = Model::Shared(synced.clone());
             return;
         }
-        let mut total = self.base_stats();
-        let mut factor = match std::mem::replace(&mut self.model, Model::Shared(self.synced.clone())) {
+        let mut total = self.exchanged.sum();
+        let mut factor = match std::mem::replace(&mut self.model, Model::Shared(synced.clone())) {
             Model::Own(factor, _) => factor,
             Model::Shared(_) => Box::new(Factor::ridge(total.dim(), self.ridge)),
         };
@@ -109,7 +105,7 @@ impl Buffered {
     /// Learns from one observation: a rank-one update of an up-to-date model.
     pub fn observe(&mut self, x: &[f64], reward: f64) {
         self.refresh();
-        let synced = &self.synced;
+        let synced = self.exchanged.view();
         self.pending.get_or_insert_with(|| synced.stats().emptied()).observe(x, reward);
         if let Model::Shared(view) = &self.model {
             self.model = Model::Own(Box::new(view.factor(self.ridge).clone()), view.stats().count);
@@ -122,10 +118,11 @@ impl Buffered {
     /// Learns from many observations at once, given as their sums; the model is made anew.
     pub fn observe_all(&mut self, observations: &LinearStats) {
         self.refresh();
-        let synced = &self.synced;
+        let synced = self.exchanged.view();
         self.pending.get_or_insert_with(|| synced.stats().emptied()).merge(observations);
         let total = self.total();
-        let mut factor = match std::mem::replace(&mut self.model, Model::Shared(self.synced.clone())) {
+        let synced = self.exchanged.view();
+        let mut factor = match std::mem::replace(&mut self.model, Model::Shared(synced.clone())) {
             Model::Own(factor, _) => factor,
             Model::Shared(_) => Box::new(Factor::ridge(total.dim(), self.ridge)),
         };
@@ -142,17 +139,17 @@ impl Buffered {
     /// Gain in log-det over the last view, uploads that it does not hold included.
     pub fn unsynced_gain(&mut self) -> f64 {
         self.refresh();
-        self.model().log_det() - self.synced.factor(self.ridge).log_det()
+        self.model().log_det() - self.exchanged.view().factor(self.ridge).log_det()
     }
 
     /// Number of own observations that the last view does not hold.
     pub fn unsynced_count(&self) -> u64 {
-        self.in_flight.iter().map(|(_, upload)| upload.count).sum::<u64>() + self.pending_count()
+        self.exchanged.in_flight_count() + self.pending_count()
     }
 
     /// Version of the last view.
     pub fn version(&self) -> u64 {
-        self.synced.version()
+        self.exchanged.view().version()
     }
 
     /// Number of observations that are not uploaded yet.
@@ -162,47 +159,36 @@ impl Buffered {
 
     /// Number of the last upload taken.
     pub fn uploads(&self) -> u64 {
-        self.uploads
+        self.exchanged.uploads()
     }
 
     /// Uploads that the last view does not hold.
     pub fn in_flight(&self) -> usize {
-        self.in_flight.len()
+        self.exchanged.in_flight()
     }
 
     /// Takes what is pending as the next upload, and keeps it on top of the view
     /// until a download shows that it has been merged.
     pub fn take_upload(&mut self) -> (u64, LinearStats) {
-        self.uploads += 1;
         if !self.stale {
             self.base_log_det = self.model().log_det();
         }
-        let upload = match self.pending.take() {
-            Some(upload) => {
-                self.in_flight.push_back((self.uploads, upload.clone()));
-                upload
-            }
-            None => self.synced.stats().emptied(),
-        };
-        (self.uploads, upload)
+        let upload = self.pending.take();
+        let number = self.exchanged.upload(upload.clone());
+        (number, upload.unwrap_or_else(|| self.exchanged.view().stats().emptied()))
     }
 
     /// A download: an absolute view that holds this client's uploads up to
     /// number `merged`. An older view than the present one changes nothing.
     pub fn download(&mut self, view: Arc<View>, merged: u64) -> Result<(), Misbehaviour> {
-        if merged > self.uploads {
-            return Err(Misbehaviour::Gap { expected: self.uploads, got: merged });
-        }
-        let present = self.synced.stats();
-        view.stats().check_shape(present.dim(), !present.contexts.is_empty())?;
-        if view.version() < self.synced.version() {
+        self.exchanged.check_number(merged)?;
+        let present = self.exchanged.view();
+        view.stats().check_shape(present.stats().dim(), !present.stats().contexts.is_empty())?;
+        if view.version() < present.version() {
             return Ok(());
         }
         view.check(self.ridge)?;
-        while self.in_flight.front().is_some_and(|(number, _)| *number <= merged) {
-            self.in_flight.pop_front();
-        }
-        self.synced = view;
+        self.exchanged.download(view, merged);
         self.stale = true;
         Ok(())
     }
@@ -210,31 +196,16 @@ impl Buffered {
     /// The coordinator has merged uploads up to `number` without sending a view:
     /// they will only ever be confirmed together, so they need one entry.
     pub fn merged_up_to(&mut self, number: u64) -> Result<(), Misbehaviour> {
-        if number > self.uploads {
-            return Err(Misbehaviour::Gap { expected: self.uploads, got: number });
-        }
-        while self.in_flight.len() > 1 && self.in_flight[1].0 <= number {
-            let (_, first) = self.in_flight.pop_front().expect("more than one");
-            self.in_flight[0].1.merge(&first);
-        }
-        Ok(())
+        self.exchanged.merged_up_to(number)
     }
 
     /// All this client knows, added up in fixed order.
     pub fn total(&self) -> LinearStats {
-        let mut total = self.base_stats();
+        let mut total = self.exchanged.sum();
         if let Some(pending) = &self.pending {
             total.merge(pending);
         }
         total
-    }
-
-    fn base_stats(&self) -> LinearStats {
-        let mut base = self.synced.stats().clone();
-        for (_, upload) in &self.in_flight {
-            base.merge(upload);
-        }
-        base
     }
 }
 
@@ -246,6 +217,8 @@ fn rebuild(factor: &mut Factor, stats: &LinearStats, ridge: f64) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+
     use super::*;
     use crate::{Keys, NodeId, Stream};
 

@@ -25,9 +25,6 @@ pub struct Live {
     final_states: fn(&Terms, &Worlds) -> Result<States, NodeError>,
 }
 
-type NewCoordinator = fn(&Terms, Option<&[u8]>) -> Result<Box<dyn Coordinating>, NodeError>;
-type NewClient = fn(&Terms, NodeId, Option<&[u8]>) -> Result<Box<dyn Deciding>, NodeError>;
-
 /// The algorithms that a node can run, and the worlds that a lockstep run can be in.
 pub type Known = Catalogue<Live>;
 

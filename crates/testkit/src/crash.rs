@@ -13,6 +13,15 @@ use cahoots_sim::world::World;
 /// anything that follows from it has left.
 pub type Kill<'a> = dyn FnMut(NodeId, u64) -> bool + 'a;
 
+/// Parameters that hold from a tick on.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Before its arrivals; 0: before anything has happened.
+    pub tick: u64,
+    /// All of them, in TOML.
+    pub params: String,
+}
+
 /// What survives a kill.
 #[derive(Default)]
 struct Disk {
@@ -48,8 +57,11 @@ pub struct Crashing<'a, A: Algorithm> {
     inputs: u64,
     snapshot_every: usize,
     kill: Box<Kill<'a>>,
+    changes: Vec<Change>,
     /// How often a node was killed.
     pub kills: u64,
+    /// Messages that were put on their way, those that were sent again left out.
+    pub posted: usize,
 }
 
 const OWN: &str = "a node's own snapshot";
@@ -92,12 +104,50 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
             inputs: 0,
             snapshot_every,
             kill,
+            changes: Vec::new(),
             kills: 0,
+            posted: 0,
+        }
+    }
+
+    /// The parameters that were checked, in TOML, and how they will change. To be said before the run.
+    pub fn agree(&mut self, params: &str, changes: &[Change]) {
+        self.blueprint.params = params.into();
+        self.changes = changes.to_vec();
+        self.server = self.blueprint.server(None).expect(OWN);
+        let disk = Disk { state: self.server.save(), queues: self.server.queues().save(), log: vec![] };
+        self.disks.insert(NodeId::SERVER, disk);
+        for (node, client) in self.clients.iter_mut().enumerate() {
+            let node = NodeId(node as u32);
+            *client = self.blueprint.client(node, None).expect(OWN);
+            let disk = Disk { state: client.save(), queues: client.queues().save(), log: vec![] };
+            self.disks.insert(node, disk);
+        }
+    }
+
+    /// What is due to change now does, at every node.
+    fn change(&mut self) {
+        for version in 1..=self.changes.len() {
+            let Change { tick, params } = self.changes[version - 1].clone();
+            if tick != self.now {
+                continue;
+            }
+            let nodes = std::iter::once(NodeId::SERVER).chain((0..self.clients.len() as u32).map(NodeId));
+            for node in nodes {
+                let log = &mut self.disks.get_mut(&node).expect("every node has a disk").log;
+                match node {
+                    NodeId::SERVER => self.server.change(self.now, version as u64, &params, log),
+                    client => self.clients[client.index()].change(self.now, version as u64, &params, log),
+                }
+                .expect("what may change");
+                self.after(node);
+            }
         }
     }
 
     /// Runs the world's whole horizon.
     pub fn run(&mut self, world: &mut dyn World, arrivals: &mut Arrivals) {
+        self.change();
         self.event(NodeId::SERVER, Event::Start);
         for client in 0..self.clients.len() as u32 {
             self.event(NodeId(client), Event::Start);
@@ -107,6 +157,7 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
         let mut arms = ArmBuffer::default();
         for tick in 1..=world.setting().horizon {
             self.now = tick;
+            self.change();
             arrivals.at(tick, &mut arriving);
             for &user in &arriving {
                 self.arrive(user, world, &mut arms);
@@ -187,10 +238,11 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
         self.inputs += 1;
         let killed = (self.kill)(node, self.inputs);
         let disk = self.disks.get_mut(&node).expect("every node has a disk");
-        let mut posted = match node {
+        let posted = match node {
             NodeId::SERVER => self.server.take_step().posted,
             client => self.clients[client.index()].take_step().posted,
         };
+        self.posted += posted.len();
         if killed {
             self.kills += 1;
             match node {
@@ -199,6 +251,7 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
                     for entry in &disk.log {
                         self.server.replay(entry, &self.keys).expect("a log of its own");
                     }
+                    self.server.take_step();
                 }
                 client => {
                     let restored = self.blueprint.client(client, disk.saved()).expect(OWN);
@@ -207,9 +260,9 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
                     for entry in &disk.log {
                         client.replay(entry, &self.keys).expect("a log of its own");
                     }
+                    client.take_step();
                 }
             }
-            posted.clear();
         }
         let queues = match node {
             NodeId::SERVER => self.server.queues(),

@@ -3,7 +3,7 @@
 
 use cahoots_algorithms::dyclu::Dyclu;
 use cahoots_algorithms::hetofed::{Hetofed, HetofedE, HetofedPq, Server};
-use cahoots_algorithms::linear::LinearMsg;
+use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::{Algorithm, LinearStats, NodeId};
 use cahoots_sim::driver::{Options, Simulation};
 use cahoots_sim::run::{Scenario, prepare};

@@ -12,7 +12,7 @@ pub use server::Server;
 
 use cahoots_core::{Algorithm, ParamError, Seat, Setting};
 
-use crate::linear::LinearMsg;
+use crate::kit::linear::LinearMsg;
 
 /// Event-triggered uploads and downloads, client by client.
 pub struct AsyncLinucb;
@@ -29,6 +29,20 @@ impl Algorithm for AsyncLinucb {
 
     fn check(params: Params, setting: &Setting) -> Result<Valid, ParamError> {
         params.check(setting)
+    }
+
+    const CHANGEABLE: &'static [&'static str] = &["ratio", "upload_ratio", "download_ratio"];
+
+    fn change_client(valid: &Valid, client: &mut Client) {
+        client.change(valid);
+    }
+
+    fn change_server(valid: &Valid, server: &mut Server) {
+        server.change(valid);
+    }
+
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
     }
 
     fn client(valid: &Valid, seat: &Seat) -> Client {

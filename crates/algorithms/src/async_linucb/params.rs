@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Fidelity;
-use crate::linear::{LinearParams, LinearValid, Ratio, Ratios};
+use crate::kit::linear::{LinearParams, LinearValid, Ratio, Ratios};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

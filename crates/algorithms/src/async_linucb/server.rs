@@ -1,50 +1,38 @@
 //! The server of async-linucb: an upload costs two factorisations plus the
 //! downloads it triggers, however many clients there are.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cahoots_core::{Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, Private, Symmetric, View};
+use cahoots_core::{Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, Private, View};
 use serde::{Deserialize, Serialize};
 
 use super::params::{NewClient, Valid};
-use crate::linear::{FloatKey, LinearMsg, Ratios, Signal};
+use crate::kit::linear::{DownloadIndex, LinearMsg, Signal, Standing};
 
 /// Merges uploads, sends views to those that lag behind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Server {
     ridge: f64,
-    download: Ratios,
     new_client: NewClient,
     nothing: Arc<View>,
     view: Arc<View>,
-    clients: Vec<Option<Standing>>,
-    /// Clients by the log-det of the merged data beyond which they are served.
-    due: BTreeSet<(FloatKey, NodeId)>,
-}
-
-/// What a client last had: V_g minus its download buffer.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Standing {
-    view: Arc<View>,
-    /// Its own uploads since that view.
-    own: Option<Symmetric>,
-    /// Its last merged upload.
-    merged: u64,
-    due: FloatKey,
+    clients: DownloadIndex<NodeId>,
 }
 
 impl Server {
     pub(crate) fn new(valid: &Valid) -> Self {
         Server {
             ridge: valid.linear.ridge,
-            download: valid.download.clone(),
             new_client: valid.new_client,
             nothing: valid.linear.nothing.clone(),
             view: valid.linear.nothing.clone(),
-            clients: Vec::new(),
-            due: BTreeSet::new(),
+            clients: DownloadIndex::new(valid.download.clone()),
         }
+    }
+
+    /// Downloads at other ratios from now on: those who are past theirs are served with the next upload.
+    pub(crate) fn change(&mut self, valid: &Valid) {
+        self.clients.change(valid.download.clone());
     }
 
     /// What has been merged.
@@ -52,16 +40,12 @@ impl Server {
         &self.view
     }
 
-    fn knows(&self, client: NodeId) -> bool {
-        self.clients.get(client.index()).is_some_and(Option::is_some)
-    }
-
     /// Algorithm 1, line 4, after everything has been checked.
     fn merge(&mut self, from: NodeId, number: u64, stats: Private<LinearStats>) -> Result<(), Misbehaviour> {
-        let standing = self.clients.get(from.index()).and_then(Option::as_ref);
+        let standing = self.clients.get(from);
         let standing = standing.ok_or_else(|| Misbehaviour::Unexpected(format!("{from} has not joined")))?;
-        if number != standing.merged + 1 {
-            return Err(Misbehaviour::Gap { expected: standing.merged + 1, got: number });
+        if number != standing.merged() + 1 {
+            return Err(Misbehaviour::Gap { expected: standing.merged() + 1, got: number });
         }
         let stats = stats.get();
         let present = self.view.stats();
@@ -69,61 +53,35 @@ impl Server {
         let mut merged = present.clone();
         merged.merge(stats);
         let view = View::new(self.view.version() + 1, merged);
-        let log_det = view.check(self.ridge)?.log_det();
+        view.check(self.ridge)?;
 
         // The sender has what it had, and now also this upload.
-        let up_to_date = standing.own.is_none() && standing.view.version() == self.view.version();
-        let (base, own, had) = if up_to_date {
-            (view.clone(), None, log_det)
+        let standing = if standing.is_at(&self.view) {
+            Standing::with(view.clone(), number)
         } else {
-            let mut own = standing.own.clone().unwrap_or_else(|| Symmetric::zero(stats.dim()));
-            own.add(&stats.gram);
-            let mut gram = standing.view.stats().gram.clone();
-            gram.add(&own);
-            let had = cahoots_core::linalg::log_det(&gram, self.ridge)?;
-            (standing.view.clone(), Some(own), had)
+            standing.and(&stats.gram)
         };
+        let had = standing.log_det(self.ridge)?;
         self.view = view;
-        self.place(from, Standing { view: base, own, merged: number, due: FloatKey(0.0) }, had);
+        self.clients.place(from, standing, had);
         Ok(())
     }
 
-    /// Records what a client has, and when it is to be served next.
-    fn place(&mut self, client: NodeId, mut standing: Standing, had: f64) {
-        standing.due = FloatKey(had + self.download.ln(client));
-        if self.clients.len() <= client.index() {
-            self.clients.resize(client.index() + 1, None);
-        }
-        let slot = &mut self.clients[client.index()];
-        if let Some(before) = slot.take() {
-            self.due.remove(&(before.due, client));
-        }
-        self.due.insert((standing.due, client));
-        *slot = Some(standing);
+    fn log_det(&self) -> f64 {
+        self.view.factor(self.ridge).log_det()
     }
 
     /// Eq. (4): a view to every client that lags too far behind.
-    fn serve(&mut self, sender: NodeId, cx: &mut Cx<'_, LinearMsg>) {
-        let log_det = self.view.factor(self.ridge).log_det();
-        let now = FloatKey(log_det);
+    fn serve(&mut self, sender: NodeId, number: u64, cx: &mut Cx<'_, LinearMsg>) {
+        let (log_det, view) = (self.log_det(), &self.view);
         let mut sender_served = false;
-        while let Some(&(due, client)) = self.due.first()
-            && due < now
-        {
-            let merged = self.clients[client.index()].as_ref().map_or(0, |standing| standing.merged);
-            self.send_view(client, merged, log_det, cx);
+        self.clients.serve(view, log_det, false, |client, merged| {
+            cx.send(client, LinearMsg::Download { view: view.clone(), merged });
             sender_served |= client == sender;
-        }
+        });
         if !sender_served {
-            let merged = self.clients[sender.index()].as_ref().map_or(0, |standing| standing.merged);
-            cx.send(sender, LinearMsg::signal(Signal::Merged, merged));
+            cx.send(sender, LinearMsg::signal(Signal::Merged, number));
         }
-    }
-
-    fn send_view(&mut self, client: NodeId, merged: u64, log_det: f64, cx: &mut Cx<'_, LinearMsg>) {
-        let view = self.view.clone();
-        cx.send(client, LinearMsg::Download { view: view.clone(), merged });
-        self.place(client, Standing { view, own: None, merged, due: FloatKey(0.0) }, log_det);
     }
 }
 
@@ -139,7 +97,7 @@ impl Machine for Server {
         match message {
             LinearMsg::Upload { number, stats } => {
                 self.merge(from, number, stats)?;
-                self.serve(from, cx);
+                self.serve(from, number, cx);
                 Ok(())
             }
             other => Err(other.unexpected()),
@@ -148,23 +106,18 @@ impl Machine for Server {
 
     fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, LinearMsg>) {
         match change {
-            Membership::Joined(client) if self.knows(client) => {}
+            Membership::Joined(client) if self.clients.get(client).is_some() => {}
+            Membership::Joined(client) if self.new_client == NewClient::AtOnce && self.view.version() > 0 => {
+                let view = self.view.clone();
+                self.clients.place(client, Standing::with(view.clone(), 0), self.log_det());
+                cx.send(client, LinearMsg::Download { view, merged: 0 });
+            }
             Membership::Joined(client) => {
                 // Algorithm 2, line 7: all of V_g is in a newcomer's buffer.
                 let had = self.nothing.factor(self.ridge).log_det();
-                let standing =
-                    Standing { view: self.nothing.clone(), own: None, merged: 0, due: FloatKey(0.0) };
-                self.place(client, standing, had);
-                if self.new_client == NewClient::AtOnce && self.view.version() > 0 {
-                    let log_det = self.view.factor(self.ridge).log_det();
-                    self.send_view(client, 0, log_det, cx);
-                }
+                self.clients.place(client, Standing::with(self.nothing.clone(), 0), had);
             }
-            Membership::Left(client) => {
-                if let Some(standing) = self.clients.get_mut(client.index()).and_then(Option::take) {
-                    self.due.remove(&(standing.due, client));
-                }
-            }
+            Membership::Left(client) => self.clients.remove(client),
         }
     }
 }

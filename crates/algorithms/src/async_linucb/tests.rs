@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use cahoots_core::{Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Seating, Setting, View};
+use cahoots_core::{
+    Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Seating,
+    Setting, View,
+};
 
 use super::{AsyncLinucb, Client, Server, Valid};
-use crate::linear::{Chosen, LinearMsg, Signal};
+use crate::kit::linear::{Chosen, LinearMsg, Signal};
 use crate::testing::released;
 
 const DIM: usize = 3;

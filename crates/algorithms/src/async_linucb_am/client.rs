@@ -1,59 +1,68 @@
 //! The client of async-linucb-am.
 
-use cahoots_core::policy::{Confidence, pick_open};
-use cahoots_core::{ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Scores, Seat, Stream, UserId};
+use cahoots_core::policy::{Confidence, LinearPolicy, pick_open};
+use cahoots_core::{
+    ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Scores, Seat, Stream,
+    UserId,
+};
 use serde::{Deserialize, Serialize};
 
 use super::alternate::{Alternation, Side};
 use super::params::Valid;
 use super::warm_up::WarmUp;
-use crate::linear::{Chosen, LinearMsg, Signal, upload};
+use crate::kit::linear::{Chosen, FederatedLinear, LinearMsg, LinearValid};
 
 /// Learns a global part with the others and a local part on its own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Client {
-    /// Statistics of the global part: what is sent and received.
-    known: Buffered,
+    /// The global part: what is sent and received, with its radius of Lemma 3.3.
+    global: FederatedLinear,
     /// Statistics of the local part: never sent.
     own: Buffered,
     /// State 0 of Algorithm 5, until it is over.
     warm_up: Option<WarmUp>,
     alternation: Alternation,
-    /// Of Lemma 3.3, global and local.
-    confidence: (Confidence, Confidence),
+    /// The local radius of Lemma 3.3.
+    local_radius: Confidence,
     /// The count form counts the observations behind the global part for both.
     count_all: bool,
-    server: NodeId,
+    me: NodeId,
     /// ln gamma_U of this client.
     upload_gain: f64,
     /// The event fires at the threshold too.
     inclusive: bool,
-    refresh: bool,
     /// Global features, first in a stacked context.
     dim: usize,
 }
 
 impl Client {
     pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
-        let confidence = |dim| valid.confidence(valid.partial_noise, dim);
+        let radius = |dim| valid.confidence(valid.partial_noise, dim);
+        let shared = &valid.shared.linear;
+        let policy = LinearPolicy { confidence: radius(seat.dim), ..shared.policy };
+        let linear = LinearValid { policy, ..shared.clone() };
         Client {
-            known: Buffered::new(valid.ridge(), valid.nothing(seat.dim)),
+            global: FederatedLinear::new(&linear, valid.shared.refresh, seat),
             own: Buffered::new(valid.ridge(), valid.nothing(seat.local_dim)),
             warm_up: valid.warm_up.then(|| WarmUp::new(valid, seat)),
             alternation: valid.alternation,
-            confidence: (confidence(seat.dim), confidence(seat.local_dim)),
+            local_radius: radius(seat.local_dim),
             count_all: valid.authors,
-            server: seat.server,
+            me: seat.me,
             upload_gain: valid.shared.upload.ln(seat.me),
             inclusive: valid.authors,
-            refresh: valid.shared.refresh,
             dim: seat.dim,
         }
     }
 
+    /// Uploads at other ratios from now on.
+    pub(super) fn change(&mut self, valid: &Valid) {
+        self.upload_gain = valid.shared.upload.ln(self.me);
+    }
+
     /// What this client knows of the global part.
     pub fn known(&self) -> &Buffered {
-        &self.known
+        self.global.known()
     }
 
     /// What this client knows of its local part.
@@ -66,19 +75,11 @@ impl Client {
         self.warm_up.is_some()
     }
 
-    /// A stale model is renewed before a decision (the paper) or left until the
-    /// next own update (the authors' code).
-    fn renew(&mut self) {
-        if self.refresh {
-            self.known.refresh();
-        }
-    }
-
     /// Eq. (8): the sum of two upper confidence bounds.
     fn optimistic(&self, arms: ArmSet<'_>) -> Picked {
         let (mut global, mut local) = (Scores::default(), Scores::default());
         let (global_radius, local_radius) = self.radii();
-        self.known.model().score(arms.features(), &mut global);
+        self.known().model().score(arms.features(), &mut global);
         let features = arms.local().expect("clients without local features are refused");
         self.own.model().score(features, &mut local);
         let values = bounds(&global, global_radius).zip(bounds(&local, local_radius)).map(|(g, l)| g + l);
@@ -90,32 +91,28 @@ impl Client {
 
     /// Lemma 3.3: the radii of both parts as they stand, global and local.
     pub(super) fn radii(&self) -> (f64, f64) {
-        let count = self.known.model_count();
-        let own_count = if self.count_all { count } else { self.own.model_count() };
-        (
-            self.confidence.0.radius(self.known.model().log_det(), count),
-            self.confidence.1.radius(self.own.model().log_det(), own_count),
-        )
+        let count = if self.count_all { self.known().model_count() } else { self.own.model_count() };
+        (self.global.radius(), self.local_radius.radius(self.own.model().log_det(), count))
     }
 
     /// Algorithm 5, lines 17 and 18, with Eq. (7).
     fn learn(&mut self, context: &[f64], reward: f64) {
         let (global, local) = context.split_at(self.dim);
         let ridge_local = self.own.model().mean_and_width2(local).0;
-        let sides = (Side::new(self.known.total(), global), Side::new(self.own.total(), local));
+        let sides = (Side::new(self.known().total(), global), Side::new(self.own.total(), local));
         let partial = self.alternation.one(reward, &sides.0, &sides.1, ridge_local);
-        self.known.observe(global, partial.global);
+        self.global.observe(global, partial.global);
         self.own.observe(local, partial.local);
     }
 
     /// Eq. (3): upload event, on the global part alone.
     fn upload_if_due(&mut self, cx: &mut Cx<'_, LinearMsg>) {
-        if self.known.pending_count() == 0 {
+        if self.known().pending_count() == 0 {
             return;
         }
-        let gain = self.known.pending_gain();
+        let gain = self.global.pending_gain();
         if gain > self.upload_gain || self.inclusive && gain == self.upload_gain {
-            upload(&mut self.known, self.server, cx);
+            self.global.upload(cx);
         }
     }
 }
@@ -134,11 +131,7 @@ impl Machine for Client {
         message: LinearMsg,
         _cx: &mut Cx<'_, LinearMsg>,
     ) -> Result<(), Misbehaviour> {
-        match message {
-            LinearMsg::Download { view, merged } => self.known.download(view, merged),
-            LinearMsg::Signal { signal: Signal::Merged, number } => self.known.merged_up_to(number),
-            other => Err(other.unexpected()),
-        }
+        self.global.take(message)
     }
 }
 
@@ -147,7 +140,7 @@ impl Learner for Client {
     type Pending = Chosen;
 
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
-        self.renew();
+        self.global.renew();
         let picked = match &self.warm_up {
             Some(warm_up) => warm_up.choose(arms, rng),
             None => self.optimistic(arms),
@@ -158,15 +151,15 @@ impl Learner for Client {
     }
 
     fn commit(&mut self, _pending: &Chosen, _cx: &mut Cx<'_, LinearMsg>) {
-        self.renew();
+        self.global.renew();
     }
 
     fn observe(&mut self, pending: Chosen, reward: f64, cx: &mut Cx<'_, LinearMsg>) {
         if let Some(warm_up) = &mut self.warm_up {
             warm_up.observe(&pending.context, reward);
-            if let Some((global, local)) = warm_up.finish(&self.known.total(), &self.alternation) {
+            if let Some((global, local)) = warm_up.finish(&self.global.known().total(), &self.alternation) {
                 // Algorithm 5, line 13.
-                self.known.observe_all(&global);
+                self.global.observe_all(&global);
                 self.own.observe_all(&local);
                 self.warm_up = None;
             }

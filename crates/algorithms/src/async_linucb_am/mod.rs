@@ -13,7 +13,7 @@ pub use params::{Params, Valid};
 use cahoots_core::{Algorithm, ParamError, Seat, Setting};
 
 use crate::async_linucb::Server;
-use crate::linear::LinearMsg;
+use crate::kit::linear::LinearMsg;
 
 /// A global component learned together, a local one learned alone.
 pub struct AsyncLinucbAm;
@@ -30,6 +30,20 @@ impl Algorithm for AsyncLinucbAm {
 
     fn check(params: Params, setting: &Setting) -> Result<Valid, ParamError> {
         params.check(setting)
+    }
+
+    const CHANGEABLE: &'static [&'static str] = &["ratio", "upload_ratio", "download_ratio"];
+
+    fn change_client(valid: &Valid, client: &mut Client) {
+        client.change(valid);
+    }
+
+    fn change_server(valid: &Valid, server: &mut Server) {
+        server.change(&valid.shared);
+    }
+
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
     }
 
     fn client(valid: &Valid, seat: &Seat) -> Client {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::alternate::Alternation;
 use crate::Fidelity;
 use crate::async_linucb::{self, NewClient};
-use crate::linear::{LinearParams, Ratio};
+use crate::kit::linear::{LinearParams, Ratio};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

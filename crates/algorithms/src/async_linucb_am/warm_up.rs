@@ -2,12 +2,13 @@
 //! enough data to tell the global component from the local one.
 
 use cahoots_core::linalg::rank;
-use cahoots_core::policy::{LinearModel, LinearPolicy, PolicyKind};
+use cahoots_core::policy::{LinearPolicy, PolicyKind};
 use cahoots_core::{ArmSet, Buffered, LinearStats, Picked, Seat, Stream, Symmetric, Tiles};
 use serde::{Deserialize, Serialize};
 
 use super::alternate::{Alternation, Sums};
 use super::params::Valid;
+use crate::kit::linear::choose_by;
 
 /// A client in State 0. Its data are kept as sums over stacked features, which is
 /// all that the alternation needs of them.
@@ -37,10 +38,7 @@ impl WarmUp {
 
     /// Eq. (5).
     pub fn choose(&self, arms: ArmSet<'_>, rng: &mut Stream) -> Picked {
-        let known = &self.known;
-        let model =
-            LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
-        self.policy.choose(model, arms.with_features(&stacked(arms)), rng)
+        choose_by(&self.known, &self.policy, arms.with_features(&stacked(arms)), rng)
     }
 
     /// Algorithm 5, line 10.

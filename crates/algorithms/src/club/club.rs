@@ -1,13 +1,12 @@
 //! CLUB at one local server: a graph that only loses edges, a model for each of its components.
 
-use cahoots_core::graph::Graph;
 use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{ArmSet, Choice, Cx, Learner, LinearStats, Seat, Silence, Stream, UserId, hears_nothing};
 use serde::{Deserialize, Serialize};
 
-use super::cohort::{Knowledge, Member, sum};
+use super::cohort::{Member, sum};
 use super::params::Valid;
-use crate::linear::{ChosenFor, distance, novelty};
+use crate::kit::clusters::{Alike, ChosenFor, Knowledge, distance, reach};
 
 /// Deletes the edges of a user that has turned out to differ.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,7 +16,7 @@ pub struct Club {
     nothing: LinearStats,
     deletion: f64,
     members: Vec<Member>,
-    graph: Graph,
+    alike: Alike,
     components: Vec<(Vec<u32>, Knowledge)>,
 }
 
@@ -27,10 +26,6 @@ impl Club {
         let nothing = valid.linear.nothing.stats().clone();
         let ids = valid.users.get(seat.me.index()).cloned().unwrap_or_default();
         let members: Vec<Member> = ids.into_iter().map(|id| Member::new(id, &nothing, ridge)).collect();
-        let mut graph = Graph::new(members.len());
-        for i in 0..members.len() {
-            (0..i).for_each(|j| graph.set(i, j, true));
-        }
         let everyone = (0..members.len() as u32).collect();
         Club {
             ridge,
@@ -38,8 +33,8 @@ impl Club {
             components: vec![(everyone, Knowledge::of(nothing.clone(), ridge))],
             nothing,
             deletion: valid.deletion,
+            alike: Alike::everyone(members.len()),
             members,
-            graph,
         }
     }
 
@@ -57,8 +52,7 @@ impl Club {
         self.position(user).unwrap_or_else(|| {
             let position = self.members.len();
             self.members.push(Member::new(user, &self.nothing, self.ridge));
-            self.graph.grow(position + 1);
-            (0..position).for_each(|other| self.graph.set(position, other, true));
+            self.alike.admit();
             self.components = vec![];
             self.regroup();
             position
@@ -71,11 +65,10 @@ impl Club {
         for other in (0..self.members.len()).filter(|&other| other != own) {
             let (a, b) = (&self.members[own], &self.members[other]);
             if b.count() > 0
-                && self.graph.has(own, other)
-                && distance(&a.estimate, &b.estimate)
-                    > self.deletion * (novelty(a.count()) + novelty(b.count()))
+                && self.alike.are(own, other)
+                && distance(&a.estimate, &b.estimate) > reach(self.deletion, a.count(), b.count())
             {
-                self.graph.set(own, other, false);
+                self.alike.part(own, other);
                 deleted = true;
             }
         }
@@ -83,7 +76,7 @@ impl Club {
     }
 
     fn regroup(&mut self) {
-        let found = self.graph.components();
+        let found = self.alike.clusters();
         if found.len() == self.components.len() {
             return;
         }

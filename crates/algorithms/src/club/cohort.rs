@@ -1,34 +1,9 @@
 //! Users and the groups they learn in.
 
-use cahoots_core::policy::{LinearModel, LinearPolicy};
-use cahoots_core::{ArmSet, Factor, LinearStats, Picked, Stream, UserId};
+use cahoots_core::{LinearStats, UserId};
 use serde::{Deserialize, Serialize};
 
-/// Statistics and their model.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Knowledge {
-    pub stats: LinearStats,
-    pub factor: Factor,
-}
-
-impl Knowledge {
-    pub fn of(stats: LinearStats, ridge: f64) -> Self {
-        let factor = Factor::of(stats.gram.packed(), &stats.moment, ridge)
-            .expect("a sum of outer products and a ridge is positive definite");
-        Knowledge { stats, factor }
-    }
-
-    pub fn observe(&mut self, x: &[f64], reward: f64) {
-        self.stats.observe(x, reward);
-        self.factor.learn(x, reward);
-    }
-
-    pub fn choose(&self, policy: &LinearPolicy, arms: ArmSet<'_>, rng: &mut Stream) -> Picked {
-        let model =
-            LinearModel { factor: &self.factor, count: self.stats.count, stats: || self.stats.clone() };
-        policy.choose(model, arms, rng)
-    }
-}
+use crate::kit::clusters::Knowledge;
 
 /// A user: its own data, its estimate, and the group it is in.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -38,6 +38,10 @@ impl Algorithm for LocalClub {
         Seating::PerHost
     }
 
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
+    }
+
     fn client(valid: &Valid, seat: &Seat) -> Club {
         Club::new(valid, seat)
     }
@@ -63,6 +67,10 @@ impl Algorithm for LocalSclub {
 
     fn seats(_valid: &Valid, _setting: &Setting) -> Seating {
         Seating::PerHost
+    }
+
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
     }
 
     fn client(valid: &Valid, seat: &Seat) -> Sclub {

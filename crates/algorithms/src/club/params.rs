@@ -4,7 +4,8 @@ use cahoots_core::{ParamError, Setting, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::linear::{LinearParams, LinearValid, users_by_host};
+use crate::kit::clusters::users_by_host;
+use crate::kit::linear::{LinearParams, LinearValid};
 
 /// Keys of `club`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

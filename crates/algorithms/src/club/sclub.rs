@@ -4,9 +4,9 @@ use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{ArmSet, Choice, Cx, Learner, LinearStats, Seat, Silence, Stream, UserId, hears_nothing};
 use serde::{Deserialize, Serialize};
 
-use super::cohort::{Knowledge, Member, sum};
+use super::cohort::{Member, sum};
 use super::params::Valid;
-use crate::linear::{ChosenFor, distance, novelty};
+use crate::kit::clusters::{ChosenFor, Knowledge, distance, novelty, reach};
 
 /// Splits and merges, in stages of doubling length.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -113,7 +113,7 @@ impl Sclub {
         if set.users.len() < 2 {
             return false;
         }
-        let limit = self.deletion * (novelty(member.count()) + novelty(set.frozen_count));
+        let limit = reach(self.deletion, member.count(), set.frozen_count);
         let rarely = 2.0 * self.frequency * novelty(self.time);
         distance(&member.estimate, &set.frozen) > limit
             || set.users.iter().any(|&other| (self.rate(own as u32) - self.rate(other)).abs() > rarely)
@@ -140,8 +140,8 @@ impl Sclub {
         (0..self.sets.len()).filter(|&other| other != group && self.is_checked(&self.sets[other])).find(
             |&other| {
                 let set = &self.sets[other];
-                let counts = novelty(own.knowledge.stats.count) + novelty(set.knowledge.stats.count);
-                distance(&theta, &set.knowledge.factor.theta()) < 0.5 * self.deletion * counts
+                let limit = reach(0.5 * self.deletion, own.knowledge.stats.count, set.knowledge.stats.count);
+                distance(&theta, &set.knowledge.factor.theta()) < limit
                     && (self.mean_rate(own) - self.mean_rate(set)).abs() < self.frequency * novelty(self.time)
             },
         )

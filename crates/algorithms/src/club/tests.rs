@@ -4,7 +4,7 @@ use cahoots_core::{
 use serde_json::json;
 
 use super::{LocalClub, LocalSclub};
-use crate::linear::ChosenFor;
+use crate::kit::clusters::ChosenFor;
 
 fn setting(users: usize) -> Setting {
     Setting::linear(users, 2, 2).with_hosts(vec![NodeId(0); users])

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cahoots_core::message::{Kind, Message};
 use cahoots_core::{ArmIndex, Arrived, Misbehaviour, NodeId, Private, wire};
 
-use crate::arms::{ArmMsg, ArmValues};
+use crate::kit::arms::{ArmMsg, ArmValues};
 
 /// Between server and clients what all K-armed algorithms say; between clients the GIS protocol's
 /// ADV, REQ and DATA, which also carry means to a sink.

@@ -2,7 +2,7 @@
 
 mod cdp;
 mod ddp;
-mod explorer;
+mod epochs;
 mod graph;
 mod hdp;
 mod message;
@@ -17,7 +17,6 @@ mod tests;
 
 pub use cdp::Client as CdpClient;
 pub use ddp::{Client as DdpClient, Synchroniser};
-pub use explorer::Pending;
 pub use graph::{Graph, Part};
 pub use hdp::Client as HdpClient;
 pub use hdp::sinks::{Component, components};

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::polya;
-use crate::arms::ArmValues;
+use crate::kit::arms::ArmValues;
 
 /// How noise and guarantee belong together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::REPORT;
 use super::message::MabMsg;
 use super::rules::{Rules, average};
-use crate::arms::{ActiveArms, ArmMsg};
+use crate::kit::arms::{ActiveArms, ArmMsg};
 
 /// Lines 11 to 15 of Algorithm 1, Lines 12 to 16 of Algorithm 5.
 #[derive(Clone, Debug, Serialize, Deserialize)]

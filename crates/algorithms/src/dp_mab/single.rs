@@ -3,33 +3,33 @@
 use cahoots_core::{ArmIndex, Cx, Silence, hears_nothing};
 use serde::{Deserialize, Serialize};
 
-use super::explorer::{Explorer, explores};
+use super::epochs::{Epochs, explores};
 use super::rules::Rules;
 
 /// A client on its own.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Client {
-    explorer: Explorer,
+    epochs: Epochs,
 }
 
 impl Client {
     pub(super) fn new(rules: Rules) -> Self {
-        Client { explorer: Explorer::new(rules) }
+        Client { epochs: Epochs::new(rules) }
     }
 
     /// Arms that are still in the running.
     pub fn active(&self) -> &[ArmIndex] {
-        self.explorer.active()
+        self.epochs.active()
     }
 
     fn explored(&mut self, cx: &mut Cx<'_, Silence>) {
-        let (epoch, means) = (self.explorer.epoch(), self.explorer.own_means());
-        let pulls = self.explorer.pulls();
-        let next = self.explorer.rules().survivors(epoch, self.explorer.active(), &means, pulls);
+        let (epoch, means) = (self.epochs.epoch(), self.epochs.own_means());
+        let pulls = self.epochs.pulls();
+        let next = self.epochs.rules().survivors(epoch, self.epochs.active(), &means, pulls);
         if next.len() == 1 {
             cx.count("finished_clients", 1.0);
         }
-        self.explorer.advance(next);
+        self.epochs.advance(next);
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use cahoots_core::graph::Graph;
 use cahoots_core::homogeneity::{HomogeneityTest, Sample, chi_square};
-use cahoots_core::policy::{LinearModel, LinearPolicy};
-use cahoots_core::{ArmSet, Choice, Cx, Factor, Learner, LinearStats, Silence, Stream, UserId, View, hears_nothing};
+use cahoots_core::policy::LinearPolicy;
+use cahoots_core::{ArmSet, Choice, Cx, Learner, LinearStats, Silence, Stream, UserId, View, hears_nothing};
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
-use crate::linear::ChosenFor;
+use crate::kit::clusters::{ChosenFor, Knowledge};
 
 /// A model per user and stationary stretch of time, and a neighbourhood of similar ones for each.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -142,11 +142,8 @@ impl Learner for Dynamic {
     type Pending = ChosenFor;
 
     fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<ChosenFor> {
-        let stats = self.neighbourhood(user);
-        let factor = Factor::of(stats.gram.packed(), &stats.moment, self.ridge)
-            .expect("a sum of outer products and a ridge is positive definite");
-        let model = LinearModel { factor: &factor, count: stats.count, stats: || stats.clone() };
-        let picked = self.policy.choose(model, arms, rng);
+        let known = Knowledge::of(self.neighbourhood(user), self.ridge);
+        let picked = known.choose(&self.policy, arms, rng);
         picked.keeping(ChosenFor { user, context: arms.context(picked.arm) })
     }
 

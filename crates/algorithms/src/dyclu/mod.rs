@@ -5,7 +5,7 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use crate::linear::ChosenFor;
+pub use crate::kit::clusters::ChosenFor;
 pub use learner::Dynamic;
 pub use params::{Params, Valid};
 
@@ -29,6 +29,10 @@ impl Algorithm for Dyclu {
 
     fn seats(_valid: &Valid, _setting: &Setting) -> Seating {
         Seating::Central
+    }
+
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
     }
 
     fn client(valid: &Valid, _seat: &Seat) -> Dynamic {

@@ -5,7 +5,7 @@ use cahoots_core::{ParamError, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::linear::{LinearParams, LinearValid};
+use crate::kit::linear::{LinearParams, LinearValid};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

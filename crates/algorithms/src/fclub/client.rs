@@ -1,7 +1,9 @@
 //! A local server: many users, the graph of who may be alike, a cluster for each of its components.
 
-use cahoots_core::graph::Graph;
-use cahoots_core::{ArmSet, Choice, Cx, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream, UserId, View};
+use cahoots_core::{
+    ArmSet, Choice, Cx, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream, UserId,
+    View,
+};
 use cahoots_privacy::Clip;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +11,7 @@ use super::cluster::LocalCluster;
 use super::message::FclubMsg;
 use super::params::{Cuts, Rules, Valid};
 use super::radius::Company;
-use crate::linear::{ChosenFor, distance, novelty};
+use crate::kit::clusters::{Alike, ChosenFor, distance, reach};
 
 /// Decides for its users, with what their cluster shares with others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,8 +19,7 @@ pub struct LocalServer {
     server: NodeId,
     rules: Rules,
     users: Vec<User>,
-    /// Edges between users who have not been seen to differ; they are only ever deleted.
-    graph: Graph,
+    alike: Alike,
     clusters: Vec<LocalCluster>,
     phase: u64,
     /// A cluster fell apart when this phase began.
@@ -42,24 +43,26 @@ impl LocalServer {
         let own = LinearStats::empty(rules.dim);
         let ids = valid.users.get(seat.me.index()).cloned().unwrap_or_default();
         let users: Vec<User> = ids.into_iter().map(|id| User { id, own: own.clone(), cluster: 0 }).collect();
-        let mut graph = Graph::new(users.len());
-        for i in 0..users.len() {
-            (0..i).for_each(|j| graph.set(i, j, true));
-        }
         let everyone = (0..users.len() as u32).collect();
         let clusters = vec![LocalCluster::new(everyone, &rules, View::new(0, own))];
         let server = seat.server;
         LocalServer {
             server,
             rules,
+            alike: Alike::everyone(users.len()),
             users,
-            graph,
             clusters,
             phase: 0,
             split: false,
             clip: Clip::default(),
             paid: 0,
         }
+    }
+
+    /// Uploads at another ratio from now on.
+    pub(super) fn change(&mut self, valid: &Valid) {
+        self.rules.ln_upload = valid.rules.ln_upload;
+        self.rules.ln_download = valid.rules.ln_download;
     }
 
     /// Its clusters of users.
@@ -87,8 +90,7 @@ impl LocalServer {
         if self.position(user).is_none() {
             let position = self.users.len();
             self.users.push(User { id: user, own: LinearStats::empty(self.rules.dim), cluster: 0 });
-            self.graph.grow(position + 1);
-            (0..position).for_each(|other| self.graph.set(position, other, true));
+            self.alike.admit();
             self.clusters[0].admit(position as u32);
         }
     }
@@ -105,11 +107,11 @@ impl LocalServer {
             })
             .collect();
         for i in 0..self.users.len() {
-            for j in (0..i).filter(|&j| self.graph.has(i, j)).collect::<Vec<_>>() {
-                let counts = novelty(self.users[i].own.count) + novelty(self.users[j].own.count);
+            for j in (0..i).filter(|&j| self.alike.are(i, j)).collect::<Vec<_>>() {
+                let limit = reach(cuts.deletion, self.users[i].own.count, self.users[j].own.count);
                 // Eq. (3)
-                if distance(&estimates[i], &estimates[j]) > cuts.deletion * counts + cuts.tolerance {
-                    self.graph.set(i, j, false);
+                if distance(&estimates[i], &estimates[j]) > limit + cuts.tolerance {
+                    self.alike.part(i, j);
                 }
             }
         }
@@ -119,7 +121,7 @@ impl LocalServer {
     fn regroup(&mut self) {
         let mut clusters = Vec::new();
         self.split = false;
-        for users in self.graph.components() {
+        for users in self.alike.clusters() {
             let whole = &self.clusters[self.users[users[0] as usize].cluster as usize];
             if whole.users().len() == users.len() {
                 clusters.push(whole.clone());

@@ -1,10 +1,11 @@
 //! One local cluster of users: what it shares, what it keeps back, how it decides.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use cahoots_core::policy::pick_open;
-use cahoots_core::{ArmSet, Cx, Factor, LinearStats, Misbehaviour, Picked, Private, Scores, Unprotected, View};
+use cahoots_core::{
+    ArmSet, Cx, Exchanged, Factor, LinearStats, Misbehaviour, Picked, Private, Scores, Unprotected, View,
+};
 use cahoots_privacy::{Part, Privatizer};
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +25,7 @@ pub struct LocalCluster {
     announced: Option<Company>,
     /// It has reported, and does not know yet where it belongs.
     waiting: bool,
-    synced: Arc<View>,
-    /// Uploads that `synced` does not hold, as they were released, oldest first.
-    in_flight: VecDeque<(u64, LinearStats)>,
-    uploads: u64,
+    exchanged: Exchanged,
     base: LinearStats,
     model: Factor,
     /// Of S + dS, with the noise that the next upload will have.
@@ -56,9 +54,7 @@ impl LocalCluster {
             company,
             announced: None,
             waiting: false,
-            synced: nothing,
-            in_flight: VecDeque::new(),
-            uploads: 0,
+            exchanged: Exchanged::new(nothing),
             base: empty.clone(),
             ahead: model.clone(),
             model,
@@ -125,8 +121,7 @@ impl LocalCluster {
         if !std::mem::take(&mut self.stale) {
             return;
         }
-        self.base = self.synced.stats().clone();
-        self.in_flight.iter().for_each(|(_, upload)| self.base.merge(upload));
+        self.base = self.exchanged.sum();
         self.remodel(rules);
     }
 
@@ -230,8 +225,7 @@ impl LocalCluster {
         let mut exact = std::mem::replace(&mut self.unsent, empty);
         exact.gram.add_diagonal(self.shift_per_upload(rules));
         let stats = self.release(Part::Rest, exact, paid, cx);
-        self.uploads += 1;
-        self.in_flight.push_back((self.uploads, stats.get().clone()));
+        let number = self.exchanged.upload(Some(stats.get().clone()));
         self.base.merge(stats.get());
         if self.privatizer.as_ref().is_none_or(Privatizer::is_none) {
             // dS is now part of S, and S + dS was known.
@@ -239,7 +233,7 @@ impl LocalCluster {
         } else {
             self.remodel(rules);
         }
-        (self.uploads, stats)
+        (number, stats)
     }
 
     /// Line 5 of Algorithm 2.
@@ -277,14 +271,13 @@ impl LocalCluster {
     ) -> Result<(), Misbehaviour> {
         view.stats().check_shape(rules.dim, false)?;
         let company = self.announced.unwrap_or(self.company);
-        if view.version() < self.synced.version() {
+        if view.version() < self.exchanged.view().version() {
             return Ok(());
         }
         view.check(rules.base * f64::from(company.members))?;
         if self.announced.is_some() {
             // Lines 13 to 15 of Algorithm 2: what was reported is part of the view.
-            self.in_flight.clear();
-            self.uploads = 0;
+            self.exchanged.restart(view);
             self.unsent = if self.waiting { self.total.emptied() } else { self.total.clone() };
             if let Some(privatizer) = &mut self.privatizer {
                 if self.waiting {
@@ -297,28 +290,15 @@ impl LocalCluster {
             self.company = company;
             self.waiting = false;
         } else {
-            if merged > self.uploads {
-                return Err(Misbehaviour::Gap { expected: self.uploads, got: merged });
-            }
-            while self.in_flight.front().is_some_and(|(number, _)| *number <= merged) {
-                self.in_flight.pop_front();
-            }
+            self.exchanged.check_number(merged)?;
+            self.exchanged.download(view, merged);
         }
-        self.synced = view;
         self.stale = true;
         Ok(())
     }
 
     /// Uploads up to `number` will only ever be confirmed together: they need one entry.
     pub(super) fn taken(&mut self, number: u64) -> Result<(), Misbehaviour> {
-        if number > self.uploads {
-            return Err(Misbehaviour::Gap { expected: self.uploads, got: number });
-        }
-        while self.in_flight.len() > 1 && self.in_flight[1].0 <= number {
-            if let Some((_, first)) = self.in_flight.pop_front() {
-                self.in_flight[0].1.merge(&first);
-            }
-        }
-        Ok(())
+        self.exchanged.merged_up_to(number)
     }
 }

@@ -24,10 +24,14 @@ pub use server::GlobalServer;
 
 use cahoots_core::{Algorithm, Claim, ParamError, Seat, Seating, Setting};
 
+/// Keys that may change while a federation runs. Not where privacy is promised: how often clusters upload is
+/// what their trees were planned for, and so how much noise there is and how much privacy is spent.
+const RATIOS: &[&str] = &["ratio", "upload_ratio", "download_ratio"];
+
 /// One algorithm of the family: its name, its keys, and what of the protocol they switch on.
 macro_rules! family {
     ($(#[$doc:meta])* $name:ident, $key:literal, $summary:literal, $params:ty,
-     |$p:ident| ($clustering:expr, $delays:expr, $promise:expr)) => {
+     |$p:ident| ($clustering:expr, $delays:expr, $promise:expr), changes: $changeable:expr) => {
         $(#[$doc])*
         pub struct $name;
 
@@ -52,6 +56,20 @@ macro_rules! family {
                 Seating::PerHost
             }
 
+            const CHANGEABLE: &'static [&'static str] = $changeable;
+
+            fn change_client(valid: &Valid, client: &mut LocalServer) {
+                client.change(valid);
+            }
+
+            fn change_server(valid: &Valid, server: &mut GlobalServer) {
+                server.change(valid);
+            }
+
+            fn takes_masks(_valid: &Valid) -> bool {
+                true
+            }
+
             fn client(valid: &Valid, seat: &Seat) -> LocalServer {
                 LocalServer::new(valid, seat)
             }
@@ -67,29 +85,29 @@ family!(
     /// Everything is uploaded and downloaded at once.
     Fclub, "fclub",
     "federated clustering of users on local servers, synchronised at every step (Liu et al. 2022)",
-    FclubParams, |params| (Some(&params.clustering), None, None)
+    FclubParams, |params| (Some(&params.clustering), None, None), changes: &[]
 );
 family!(
     /// Uploads and downloads when determinants have grown.
     FclubDc, "fclub-dc",
     "federated clustering of users on local servers, delayed communication (Liu et al. 2022, Algorithms 1 to 4)",
-    FclubDcParams, |params| (Some(&params.clustering), Some(&params.delays), None)
+    FclubDcParams, |params| (Some(&params.clustering), Some(&params.delays), None), changes: RATIOS
 );
 family!(
     /// The same with noise on all that leaves a local server.
     CdpFclubDc, "cdp-fclub-dc",
     "fclub-dc with differential privacy for observations, against all outside their local server (Algorithm 5)",
-    CdpParams, |params| (Some(&params.clustering), Some(&params.delays), Some(&params.promise))
+    CdpParams, |params| (Some(&params.clustering), Some(&params.delays), Some(&params.promise)), changes: &[]
 );
 family!(
     /// One cluster for all, synchronised.
     Homo, "homo",
     "fclub with all users in one cluster: a baseline that mistakes them for alike",
-    HomoParams, |params| (None, None, None)
+    HomoParams, |params| (None, None, None), changes: &[]
 );
 family!(
     /// One cluster for all, delayed communication.
     HomoDc, "homo-dc",
     "fclub-dc with all users in one cluster: a baseline that mistakes them for alike",
-    HomoDcParams, |params| (None, Some(&params.delays), None)
+    HomoDcParams, |params| (None, Some(&params.delays), None), changes: RATIOS
 );

@@ -10,7 +10,7 @@ use super::definite;
 use super::group::{Group, Local, definite_view};
 use super::message::FclubMsg;
 use super::params::{Cuts, Rules, Valid};
-use crate::linear::{distance, novelty};
+use crate::kit::clusters::{distance, novelty};
 
 /// Merges local clusters that are alike, and what they upload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,6 +55,13 @@ impl GlobalServer {
             shifts: 0,
             shifted: 0.0,
         }
+    }
+
+    /// Downloads at another ratio from now on: those who are past it are served with the next upload.
+    pub(super) fn change(&mut self, valid: &Valid) {
+        self.rules.ln_upload = valid.rules.ln_upload;
+        self.rules.ln_download = valid.rules.ln_download;
+        self.groups.iter_mut().for_each(|group| group.change(valid.rules.ln_download));
     }
 
     /// Global clusters.

@@ -1,9 +1,12 @@
-use cahoots_core::{Algorithm, Claim, Context, Cx, Effects, Fact, Keys, Learner, LinearStats, Machine, Membership, Message, NodeId, Noise, Positions, Seating, Setting, UserId, View, snapshot};
+use cahoots_core::{
+    Algorithm, Claim, Context, Cx, Effects, Fact, Keys, Learner, LinearStats, Machine, Membership, Message,
+    NodeId, Noise, Positions, Seating, Setting, UserId, View, snapshot,
+};
 use prost::Message as _;
 use serde_json::{Value, json};
 
 use super::{CdpFclubDc, Fclub, FclubDc, FclubMsg, GlobalServer, HomoDc, LocalServer};
-use crate::linear::ChosenFor;
+use crate::kit::clusters::ChosenFor;
 use crate::testing::released;
 use cahoots_core::message::decode;
 
@@ -221,12 +224,7 @@ fn uploads_of_an_older_phase_are_dropped_for_they_have_been_reported() {
     federation.live(150);
     federation.phase();
     let before = snapshot::save(&federation.server);
-    let late = FclubMsg::Upload {
-        phase: 0,
-        cluster: 0,
-        number: 1,
-        stats: released(LinearStats::empty(DIM)),
-    };
+    let late = FclubMsg::Upload { phase: 0, cluster: 0, number: 1, stats: released(LinearStats::empty(DIM)) };
     federation.at_server(|server, cx| server.on_message(NodeId(0), late, cx).unwrap());
     assert_eq!(snapshot::save(&federation.server), before);
 }

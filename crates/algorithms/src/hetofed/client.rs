@@ -1,24 +1,20 @@
 //! The client of the hetofed family.
 
-use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{
     ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Seat, Stream, UserId,
 };
 use serde::{Deserialize, Serialize};
 
-use super::exploration::Explorer;
+use super::exploration::RandomPulls;
 use super::params::Valid;
 use super::threshold::Threshold;
-use crate::linear::{Chosen, LinearMsg, Signal, choose, upload};
+use crate::kit::linear::{Chosen, FederatedLinear, LinearMsg, Signal};
 
 /// Explores, then learns with its clusters: asks for them when it has learned enough.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Client {
-    known: Buffered,
-    policy: LinearPolicy,
-    server: NodeId,
-    refresh: bool,
-    explorer: Explorer,
+    model: FederatedLinear,
+    random_pulls: RandomPulls,
     threshold: Threshold,
     /// Requests are for whatever clusters the server will find, and are repeated until one is served.
     recluster: bool,
@@ -31,11 +27,8 @@ pub struct Client {
 impl Client {
     pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
         Client {
-            known: Buffered::new(valid.linear.ridge, valid.linear.nothing.clone()),
-            policy: valid.linear.policy,
-            server: seat.server,
-            refresh: valid.refresh,
-            explorer: Explorer::new(valid.plan),
+            model: FederatedLinear::new(&valid.linear, valid.refresh, seat),
+            random_pulls: RandomPulls::new(valid.plan),
             threshold: valid.threshold,
             recluster: valid.variant.recluster,
             // Before the first estimate of Algorithm 5 all clients are one cluster.
@@ -44,9 +37,14 @@ impl Client {
         }
     }
 
+    /// Asks at another threshold from now on.
+    pub(super) fn change(&mut self, valid: &Valid) {
+        self.threshold = valid.threshold;
+    }
+
     /// What this client knows.
     pub fn known(&self) -> &Buffered {
-        &self.known
+        self.model.known()
     }
 
     /// Sizes of the clusters it has been told it is in, largest first.
@@ -54,25 +52,15 @@ impl Client {
         &self.sizes
     }
 
-    fn renew(&mut self) {
-        if self.refresh {
-            self.known.refresh();
-        }
-    }
-
     /// Steps since the last exchange times gain in log-det: line 12 of Algorithm 2. An upload that has
     /// only been looked at counts as not exchanged.
     fn weight(&mut self) -> f64 {
-        self.known.unsynced_count() as f64 * self.known.unsynced_gain()
-    }
-
-    fn upload(&mut self, cx: &mut Cx<'_, LinearMsg>) {
-        upload(&mut self.known, self.server, cx);
+        self.model.unsynced_weight()
     }
 
     /// Lines 11 to 15 of Algorithm 2, line 11 of Algorithm 5.
     fn request_if_due(&mut self, cx: &mut Cx<'_, LinearMsg>) {
-        if self.asked_for == self.sizes.len() || !self.explorer.is_done() {
+        if self.asked_for == self.sizes.len() || !self.random_pulls.is_done() {
             return;
         }
         let weight = self.weight();
@@ -82,19 +70,19 @@ impl Client {
         }
         if self.recluster {
             // Says which view it was made with, so that a request overtaken by a view can be told.
-            cx.send(self.server, LinearMsg::signal(Signal::Request, self.known.version()));
+            self.model.signal(Signal::Request, self.known().version(), cx);
         } else {
             // For all its clusters of at least this size.
             self.asked_for = due;
-            cx.send(self.server, LinearMsg::signal(Signal::Request, self.sizes[due - 1].into()));
+            self.model.signal(Signal::Request, self.sizes[due - 1].into(), cx);
         }
     }
 
     /// A reward came, or never will.
     fn resolve(&mut self, cx: &mut Cx<'_, LinearMsg>) {
         // The end of Algorithm 3: what was explored goes to the server.
-        if self.explorer.resolve() && !self.recluster {
-            self.upload(cx);
+        if self.random_pulls.resolve() && !self.recluster {
+            self.model.upload(cx);
         }
     }
 }
@@ -110,22 +98,22 @@ impl Machine for Client {
     ) -> Result<(), Misbehaviour> {
         match message {
             LinearMsg::Download { view, merged } => {
-                self.known.download(view, merged)?;
+                self.model.download(view, merged)?;
                 self.asked_for = 0;
             }
             LinearMsg::Clusters { sizes, .. } => {
-                self.explorer.end();
+                self.random_pulls.end();
                 self.sizes = sizes;
                 self.asked_for = 0;
             }
             LinearMsg::Signal { signal: Signal::Ask, .. } => {
-                self.explorer.end();
-                self.upload(cx);
+                self.random_pulls.end();
+                self.model.upload(cx);
             }
-            LinearMsg::Signal { signal: Signal::Merged, number } => self.known.merged_up_to(number)?,
+            LinearMsg::Signal { signal: Signal::Merged, number } => self.model.merged_up_to(number)?,
             LinearMsg::Signal { signal: Signal::Weigh, .. } => {
                 let weight = self.weight();
-                cx.send(self.server, LinearMsg::signal(Signal::Weight, weight.max(0.0).to_bits()));
+                self.model.signal(Signal::Weight, weight.max(0.0).to_bits(), cx);
             }
             other => return Err(other.unexpected()),
         }
@@ -137,21 +125,21 @@ impl Learner for Client {
     type Pending = Chosen;
 
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
-        self.renew();
-        if self.explorer.is_random() {
+        if self.random_pulls.is_random() {
+            self.model.renew();
             let arm = arms.draw(rng);
             return Picked::any(arm, arms.open()).keeping(Chosen { context: arms.context(arm) });
         }
-        choose(&self.known, &self.policy, arms, rng)
+        self.model.choose(arms, rng)
     }
 
     fn commit(&mut self, _pending: &Chosen, _cx: &mut Cx<'_, LinearMsg>) {
-        self.renew();
-        self.explorer.decide();
+        self.model.renew();
+        self.random_pulls.decide();
     }
 
     fn observe(&mut self, pending: Chosen, reward: f64, cx: &mut Cx<'_, LinearMsg>) {
-        self.known.observe(&pending.context, reward);
+        self.model.observe(&pending.context, reward);
         self.resolve(cx);
         self.request_if_due(cx);
     }

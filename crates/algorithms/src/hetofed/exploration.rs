@@ -125,7 +125,7 @@ impl Theory {
 
 /// Where one client stands in its exploration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Explorer {
+pub(super) struct RandomPulls {
     plan: Plan,
     /// Decisions taken.
     decided: u64,
@@ -135,9 +135,9 @@ pub(super) struct Explorer {
     over: bool,
 }
 
-impl Explorer {
+impl RandomPulls {
     pub fn new(plan: Plan) -> Self {
-        Explorer { plan, decided: 0, resolved: 0, over: false }
+        RandomPulls { plan, decided: 0, resolved: 0, over: false }
     }
 
     /// Is the next decision a random one?
@@ -204,18 +204,18 @@ mod tests {
     #[test]
     fn section_4_2_doubling_explores_at_the_start_of_every_epoch() {
         let doubling = Exploration::Doubling { doubling: Doubling { first: 10, explore: 4 } };
-        let mut explorer = Explorer::new(doubling.check(Unit::PerClient, &constants()).unwrap());
+        let mut pulls = RandomPulls::new(doubling.check(Unit::PerClient, &constants()).unwrap());
         let random: Vec<u64> = (0..70)
             .filter(|_| {
-                let random = explorer.is_random();
-                explorer.decide();
+                let random = pulls.is_random();
+                pulls.decide();
                 random
             })
             .collect();
         // Epochs begin at 0, 10, 30, 70; 4, 4 sqrt 2 and 8 random pulls, rounded up.
         let expected: Vec<u64> = (0..4).chain(10..16).chain(30..38).collect();
         assert_eq!(random, expected);
-        let ends = (0..70).filter(|_| explorer.resolve()).count();
+        let ends = (0..70).filter(|_| pulls.resolve()).count();
         assert_eq!(ends, 3);
     }
 }

@@ -22,7 +22,7 @@ pub use threshold::SyncThreshold;
 use cahoots_core::{Algorithm, ParamError, Seat, Setting};
 use serde::{Deserialize, Serialize};
 
-use crate::linear::LinearMsg;
+use crate::kit::linear::LinearMsg;
 
 /// What tells the four algorithms apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +49,16 @@ macro_rules! family {
 
             fn check(params: Params, setting: &Setting) -> Result<Valid, ParamError> {
                 params.check(Variant { priority: $priority, recluster: $recluster }, setting)
+            }
+
+            const CHANGEABLE: &'static [&'static str] = &["sync_threshold"];
+
+            fn change_client(valid: &Valid, client: &mut Client) {
+                client.change(valid);
+            }
+
+            fn takes_masks(_valid: &Valid) -> bool {
+                true
             }
 
             fn client(valid: &Valid, seat: &Seat) -> Client {

@@ -9,7 +9,7 @@ use super::Variant;
 use super::exploration::{Exploration, Plan, Unit};
 use super::threshold::{SyncThreshold, Threshold};
 use crate::Fidelity;
-use crate::linear::{LinearParams, LinearValid};
+use crate::kit::linear::{LinearParams, LinearValid};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ use cahoots_core::{Cx, Fact, NodeId, View};
 use super::member::Member;
 use super::params::Sharing;
 use super::server::Server;
-use crate::linear::LinearMsg;
+use crate::kit::linear::LinearMsg;
 
 impl Server {
     /// Lines 19 to 21 of Algorithm 2, lines 20 to 22 of Algorithm 5: those that did not answer in time are

@@ -13,7 +13,7 @@ use super::exploration::Plan;
 use super::member::Member;
 use super::params::{Sharing, Valid};
 use super::queue::Queue;
-use crate::linear::{LinearMsg, Signal};
+use crate::kit::linear::{LinearMsg, Signal};
 
 /// Ticks without a message after which the server no longer looks at its queue at the end of each.
 const AWAKE: u64 = 64;

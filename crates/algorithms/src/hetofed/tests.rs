@@ -2,10 +2,12 @@
 
 mod machines;
 
-use cahoots_core::{Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Seating, Setting};
+use cahoots_core::{
+    Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Seating, Setting,
+};
 
 use super::{Client, Hetofed, HetofedDr, HetofedE, HetofedPq, Server, Valid};
-use crate::linear::{LinearMsg, Signal};
+use crate::kit::linear::{LinearMsg, Signal};
 use crate::testing::released;
 
 const DIM: usize = 2;

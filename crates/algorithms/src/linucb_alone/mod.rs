@@ -3,7 +3,7 @@
 use cahoots_core::policy::PolicyKind;
 use cahoots_core::{Algorithm, ParamError, Seat, Seating, Setting, Silence, Silent};
 
-use crate::linear::{AloneClient, LinearParams, LinearValid};
+use crate::kit::linear::{AloneClient, LinearParams, LinearValid};
 
 /// N-independent LinUCB.
 pub struct LinucbAlone;
@@ -25,6 +25,10 @@ impl Algorithm for LinucbAlone {
 
     fn check(params: LinearParams, setting: &Setting) -> Result<LinearValid, ParamError> {
         params.check(setting)
+    }
+
+    fn takes_masks(_valid: &LinearValid) -> bool {
+        true
     }
 
     fn client(valid: &LinearValid, _seat: &Seat) -> AloneClient {
@@ -53,6 +57,10 @@ impl Algorithm for LintsAlone {
         params.check(setting)
     }
 
+    fn takes_masks(_valid: &LinearValid) -> bool {
+        true
+    }
+
     fn client(valid: &LinearValid, _seat: &Seat) -> AloneClient {
         AloneClient::new(valid)
     }
@@ -78,6 +86,10 @@ impl Algorithm for LinucbShared {
 
     fn seats(_valid: &LinearValid, _setting: &Setting) -> Seating {
         Seating::Central
+    }
+
+    fn takes_masks(_valid: &LinearValid) -> bool {
+        true
     }
 
     fn client(valid: &LinearValid, _seat: &Seat) -> AloneClient {

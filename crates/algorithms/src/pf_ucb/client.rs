@@ -2,15 +2,17 @@
 
 use cahoots_core::plan::Schedule;
 use cahoots_core::policy::pick;
-use cahoots_core::{ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Seat, Stream, Unprotected, UserId};
+use cahoots_core::{
+    ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Seat, Stream,
+    Unprotected, UserId,
+};
 use serde::{Deserialize, Serialize};
 
-use super::exploration::Exploration;
 use super::params::Valid;
 use super::rules::{Rules, max};
 use super::waiting::Waiting;
 use super::{ASK, READY, Upload};
-use crate::arms::{ActiveArms, ArmMsg, ArmValues};
+use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues, Explorer, Pull};
 
 /// Explores, reports, eliminates, and plays its best arm while it waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,9 +31,8 @@ pub struct Client {
     active: Vec<ArmIndex>,
     /// O_m.
     fixed: Option<ArmIndex>,
-    exploration: Exploration,
-    /// What is played while waiting; empty where that changes with every reward.
-    exploitation: Schedule,
+    /// What is to be pulled, and what is played while waiting, unless that changes with every reward.
+    explorer: Explorer,
     /// What is played then.
     waiting: Option<Waiting>,
     /// Own means as last reported.
@@ -60,13 +61,6 @@ enum Stage {
     Settled,
 }
 
-/// What a decision keeps until its reward comes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pending {
-    arm: ArmIndex,
-    pub(super) exploring: bool,
-}
-
 impl Client {
     pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
         let rules = valid.rules.clone();
@@ -80,8 +74,7 @@ impl Client {
             global_active: all.clone(),
             active: all,
             fixed: None,
-            exploration: Exploration::default(),
-            exploitation: Schedule::default(),
+            explorer: Explorer::default(),
             waiting: None,
             reported: vec![0.0; arms],
             global: vec![0.0; arms],
@@ -120,13 +113,16 @@ impl Client {
             let factor = root.map_or(1.0, |root| self.rules.factor(self.gaps[arm.index()], root));
             self.rules.exploration(length, factor)
         };
-        self.exploration = Exploration::new(
-            self.global_active.iter().map(|arm| (*arm, pulls(*arm).0)),
-            self.active.iter().map(|arm| (*arm, pulls(*arm).1)),
-            self.rules.authors,
-        );
+        // Global exploration, then local exploration, each of them round-robin or arm by arm.
+        let global = self.global_active.iter().map(|arm| (*arm, pulls(*arm).0));
+        let local = self.active.iter().map(|arm| (*arm, pulls(*arm).1));
+        self.explorer = if self.rules.authors {
+            Explorer::new(global.chain(local).map(|pulls| Schedule::new([pulls])))
+        } else {
+            Explorer::new([Schedule::new(global), Schedule::new(local)])
+        };
         self.waiting = None;
-        self.exploitation = self.waiting_arm().map_or_else(Schedule::default, until_told);
+        self.explorer.exploit(self.waiting_arm());
     }
 
     /// Lines 15 to 17: the arm to play while waiting, where it is known beforehand.
@@ -138,18 +134,17 @@ impl Client {
         }
     }
 
-    /// The arm to play now if there is nothing to explore.
-    fn exploit(&self) -> ArmIndex {
-        match (self.exploitation.next(), &self.waiting) {
-            (Some(arm), _) => arm,
-            (None, Some(waiting)) => waiting.best(),
-            (None, None) => pick((0..self.rules.arms).map(|arm| self.newest(ArmIndex(arm)))),
+    /// The arm to play now if there is nothing to explore and none is fixed.
+    fn best(&self) -> ArmIndex {
+        match &self.waiting {
+            Some(waiting) => waiting.best(),
+            None => pick((0..self.rules.arms).map(|arm| self.newest(ArmIndex(arm)))),
         }
     }
 
     /// Ranks the arms by their newest means, where none is fixed to be played.
     fn rank(&mut self) {
-        self.waiting = self.exploitation.is_empty().then(|| {
+        self.waiting = (!self.explorer.exploits()).then(|| {
             let newest = (0..self.rules.arms).map(|arm| self.newest(ArmIndex(arm)));
             Waiting::new(newest.collect())
         });
@@ -163,7 +158,7 @@ impl Client {
 
     /// Line 13, once every pull has been made and rewarded.
     fn finish_if_explored(&mut self, cx: &mut Cx<'_, ArmMsg>) {
-        if self.stage != Stage::Exploring || !self.exploration.is_done() {
+        if self.stage != Stage::Exploring || !self.explorer.is_done() {
             return;
         }
         self.rank();
@@ -214,7 +209,7 @@ impl Client {
         if let [only] = self.active[..] {
             self.fixed = Some(only);
             self.active.clear();
-            self.exploitation = until_told(only);
+            self.explorer.exploit(Some(only));
         }
         self.rank();
         if self.rules.enhanced {
@@ -251,7 +246,7 @@ impl Client {
             self.waiting = None;
             // A set that the authors' rule has emptied leaves no arm behind.
             let arm = *self.fixed.get_or_insert_with(|| pick(self.mixed.iter().copied()));
-            self.exploitation = until_told(arm);
+            self.explorer.exploit(Some(arm));
             return;
         }
         self.phase += 1;
@@ -267,10 +262,6 @@ impl Client {
         }
         Ok(())
     }
-}
-
-fn until_told(arm: ArmIndex) -> Schedule {
-    Schedule::new([(arm, u64::MAX)])
 }
 
 impl Machine for Client {
@@ -306,25 +297,19 @@ impl Machine for Client {
 }
 
 impl Learner for Client {
-    type Pending = Pending;
+    type Pending = Pull;
 
-    fn choose(&mut self, _user: UserId, _arms: ArmSet<'_>, _rng: &mut Stream) -> Choice<Pending> {
-        let (arm, exploring) = match self.exploration.next() {
-            Some(arm) => (arm, true),
-            None => (self.exploit(), false),
-        };
-        Picked::certain(arm).keeping(Pending { arm, exploring })
+    fn choose(&mut self, _user: UserId, _arms: ArmSet<'_>, _rng: &mut Stream) -> Choice<Pull> {
+        self.explorer.choose(|| self.best())
     }
 
-    fn commit(&mut self, pending: &Pending, _cx: &mut Cx<'_, ArmMsg>) {
-        if pending.exploring {
-            self.exploration.begin();
-        }
+    fn commit(&mut self, pull: &Pull, _cx: &mut Cx<'_, ArmMsg>) {
+        self.explorer.commit(pull);
     }
 
-    fn observe(&mut self, Pending { arm, exploring }: Pending, reward: f64, cx: &mut Cx<'_, ArmMsg>) {
+    fn observe(&mut self, Pull { arm, exploring }: Pull, reward: f64, cx: &mut Cx<'_, ArmMsg>) {
         if exploring {
-            self.exploration.end();
+            self.explorer.rewarded();
             self.stats.observe(arm, reward);
             self.finish_if_explored(cx);
         } else if self.rules.authors {
@@ -336,26 +321,23 @@ impl Learner for Client {
         }
     }
 
-    fn abandon(&mut self, Pending { arm, exploring }: Pending, _cx: &mut Cx<'_, ArmMsg>) {
-        if exploring {
-            self.exploration.give_back(arm);
-        }
+    fn abandon(&mut self, pull: Pull, _cx: &mut Cx<'_, ArmMsg>) {
+        self.explorer.abandon(&pull);
     }
 
     fn plan(&self) -> Option<&[(ArmIndex, u64)]> {
-        let exploit = || (!self.exploitation.is_empty()).then(|| self.exploitation.plan());
-        self.exploration.plan().or_else(exploit)
+        self.explorer.plan()
     }
 
     fn observe_block(&mut self, sums: &[(ArmIndex, u64, f64)], cx: &mut Cx<'_, ArmMsg>) {
-        let exploring = self.exploration.next().is_some();
+        let exploring = self.explorer.is_exploring();
         for &(arm, pulls, sum) in sums {
             if exploring || self.rules.authors {
                 self.stats.observe_block(arm, pulls, sum);
             }
         }
         if exploring {
-            self.exploration.take(sums.iter().map(|(_, pulls, _)| pulls).sum());
+            self.explorer.take(sums.iter().map(|(_, pulls, _)| pulls).sum());
             self.finish_if_explored(cx);
         }
     }

@@ -2,7 +2,6 @@
 
 pub mod bounds;
 mod client;
-mod exploration;
 mod lengths;
 mod params;
 mod rules;
@@ -11,14 +10,14 @@ mod server;
 mod tests;
 mod waiting;
 
-pub use client::{Client, Pending};
+pub use client::Client;
 pub use lengths::PhaseLengths;
 pub use params::{LossFactor, Params, Radius, Valid};
 pub use server::Server;
 
 use cahoots_core::{Algorithm, ParamError, Seat, Setting, Traffic};
 
-use crate::arms::ArmMsg;
+use crate::kit::arms::ArmMsg;
 
 /// Signal, client to server: exploration is done (the authors' code alone).
 const READY: u32 = 1;

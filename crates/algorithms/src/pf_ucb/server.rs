@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::params::Valid;
 use super::rules::Rules;
 use super::{ASK, READY, Upload};
-use crate::arms::{ActiveArms, ArmMsg, ArmValues};
+use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues};
 
 /// Averages the clients' means, unites their active sets.
 #[derive(Clone, Debug, Serialize, Deserialize)]

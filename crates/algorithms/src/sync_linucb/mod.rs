@@ -12,7 +12,7 @@ pub use server::Server;
 
 use cahoots_core::{Algorithm, ParamError, Seat, Setting};
 
-use crate::linear::LinearMsg;
+use crate::kit::linear::LinearMsg;
 
 /// All clients exchange everything when one of them has learned enough.
 pub struct SyncLinucb;
@@ -28,6 +28,16 @@ impl Algorithm for SyncLinucb {
 
     fn check(params: Params, setting: &Setting) -> Result<Valid, ParamError> {
         params.check(setting)
+    }
+
+    const CHANGEABLE: &'static [&'static str] = &["sync_threshold"];
+
+    fn change_client(valid: &Valid, client: &mut Client) {
+        client.change(valid);
+    }
+
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
     }
 
     fn client(valid: &Valid, seat: &Seat) -> Client {

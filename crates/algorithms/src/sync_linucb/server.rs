@@ -8,7 +8,7 @@ use cahoots_core::{Cx, Fact, Gather, LinearStats, Machine, Membership, Misbehavi
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
-use crate::linear::{LinearMsg, Signal};
+use crate::kit::linear::{LinearMsg, Signal};
 
 /// Gathers uploads, merges them in node order, sends the sum to all.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,9 +1,12 @@
 //! What the paper says, checked on small federations with scripted inputs.
 
-use cahoots_core::{Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Seating, Setting};
+use cahoots_core::{
+    Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Seating,
+    Setting,
+};
 
 use super::{Client, Server, SyncLinucb, Valid};
-use crate::linear::{Chosen, LinearMsg, Signal};
+use crate::kit::linear::{Chosen, LinearMsg, Signal};
 use crate::testing::released;
 
 fn setting() -> Setting {

@@ -1,7 +1,10 @@
 #![doc = include_str!("README.md")]
 
 use cahoots_core::policy::Ucb1;
-use cahoots_core::{Algorithm, ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, ParamError, Seat, Setting, Silence, Silent, Stream, UserId, hears_nothing};
+use cahoots_core::{
+    Algorithm, ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, ParamError, Seat, Setting, Silence, Silent,
+    Stream, UserId, hears_nothing,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +71,10 @@ impl Algorithm for UcbAlone {
         }
         let scale = ParamError::not_negative("scale", params.scale)?;
         Ok(Valid { policy: Ucb1 { scale }, arms: setting.arms })
+    }
+
+    fn takes_masks(_valid: &Valid) -> bool {
+        true
     }
 
     fn client(valid: &Valid, _seat: &Seat) -> Client {

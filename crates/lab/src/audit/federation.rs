@@ -131,7 +131,7 @@ impl Run {
 
     fn observe(&mut self, node: u32, x: f64, reward: f64) {
         let chosen =
-            cahoots_algorithms::linear::ChosenFor { user: UserId(node), context: Context::from_slice(&[x]) };
+            cahoots_algorithms::kit::clusters::ChosenFor { user: UserId(node), context: Context::from_slice(&[x]) };
         self.local(node, |local, cx| local.observe(chosen, reward, cx));
         self.deliver();
     }

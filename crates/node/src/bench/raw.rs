@@ -1,6 +1,6 @@
 //! A client without a disk and without a machine: only its end of the stream.
 
-use cahoots_algorithms::linear::LinearMsg;
+use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::{Cx, LinearStats, NodeId, Unprotected, message, wire};
 use tokio::sync::mpsc;
 

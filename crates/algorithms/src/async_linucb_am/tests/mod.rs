@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{AsyncLinucbAm, Client, Valid};
 use crate::async_linucb::Server;
-use crate::linear::{Chosen, LinearMsg};
+use crate::kit::linear::{Chosen, LinearMsg};
 
 const RIDGE: f64 = 0.1;
 

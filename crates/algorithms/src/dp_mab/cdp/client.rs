@@ -6,15 +6,15 @@ use cahoots_core::{ArmIndex, Cx, Machine, Misbehaviour, NodeId};
 use serde::{Deserialize, Serialize};
 
 use super::super::REPORT;
-use super::super::explorer::{Explorer, explores};
+use super::super::epochs::{Epochs, explores};
 use super::super::message::MabMsg;
 use super::super::rules::Rules;
-use crate::arms::ArmMsg;
+use crate::kit::arms::ArmMsg;
 
 /// Explores, reports if it is its turn, goes on with what the server leaves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Client {
-    explorer: Explorer,
+    epochs: Epochs,
     server: NodeId,
     /// Everyone reports in every round; otherwise only those who are asked.
     everyone: bool,
@@ -28,7 +28,7 @@ pub struct Client {
 impl Client {
     pub(in super::super) fn new(rules: Rules, server: NodeId, everyone: bool) -> Self {
         Client {
-            explorer: Explorer::new(rules),
+            epochs: Epochs::new(rules),
             server,
             everyone,
             asked: BTreeSet::new(),
@@ -39,30 +39,30 @@ impl Client {
 
     /// I(r-1).
     pub fn active(&self) -> &[ArmIndex] {
-        self.explorer.active()
+        self.epochs.active()
     }
 
     /// Active arms, own statistics and protected means, in words: to compare.
     pub fn learned(&self) -> String {
-        self.explorer.learned()
+        self.epochs.learned()
     }
 
     fn explored(&mut self, cx: &mut Cx<'_, MabMsg>) {
         // Also those who are not asked draw their noise now, and keep it.
-        self.explorer.protect(cx);
+        self.epochs.protect(cx);
         self.report(cx);
         if let Some(next) = self.ahead.pop_front() {
-            self.explorer.advance(next);
+            self.epochs.advance(next);
         }
     }
 
     /// Line 11.
     fn report(&mut self, cx: &mut Cx<'_, MabMsg>) {
-        let epoch = self.explorer.epoch();
+        let epoch = self.epochs.epoch();
         if self.reported == epoch || !(self.everyone || self.asked.contains(&epoch)) {
             return;
         }
-        if let Some(values) = self.explorer.protected() {
+        if let Some(values) = self.epochs.protected() {
             self.reported = epoch;
             self.asked.remove(&epoch);
             let values = values.clone();
@@ -84,8 +84,8 @@ impl Machine for Client {
             return Err(Misbehaviour::Unexpected(format!("{from} is not the server")));
         }
         // The server's round, which is later than this client's epoch where others were quicker.
-        let round = self.explorer.epoch() + self.ahead.len() as u64;
-        let active = self.ahead.back().map_or(self.explorer.active(), |arms| arms);
+        let round = self.epochs.epoch() + self.ahead.len() as u64;
+        let active = self.ahead.back().map_or(self.epochs.active(), |arms| arms);
         match &message {
             MabMsg::Arms(ArmMsg::Signal { signal: REPORT, phase })
                 if *phase == round && !self.everyone && self.reported < round && active.len() > 1 =>
@@ -98,8 +98,8 @@ impl Machine for Client {
                 if next.arms.is_empty() {
                     return Err(Misbehaviour::Unexpected("no arm at all".into()));
                 }
-                if self.explorer.explored() {
-                    self.explorer.advance(next.arms.clone());
+                if self.epochs.explored() {
+                    self.epochs.advance(next.arms.clone());
                 } else {
                     self.ahead.push_back(next.arms.clone());
                 }

@@ -3,17 +3,17 @@
 use cahoots_core::{ArmIndex, Cx, Machine, Misbehaviour, NodeId, Tick};
 use serde::{Deserialize, Serialize};
 
-use super::super::explorer::{Explorer, explores};
+use super::super::epochs::{Epochs, explores};
 use super::super::message::MabMsg;
 use super::super::rules::{Rules, average};
 use super::super::{END, FULL, READY, START};
 use super::gis::Gis;
-use crate::arms::ArmMsg;
+use crate::kit::arms::ArmMsg;
 
 /// Algorithm 3 at one client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Client {
-    explorer: Explorer,
+    epochs: Epochs,
     me: NodeId,
     clients: u32,
     neighbours: Vec<NodeId>,
@@ -44,29 +44,29 @@ impl Client {
         neighbours: Vec<NodeId>,
         synchroniser: NodeId,
     ) -> Self {
-        let explorer = Explorer::new(rules);
+        let epochs = Epochs::new(rules);
         let (stage, gis) = (Stage::Exploring, None);
-        Client { explorer, me, clients, neighbours, synchroniser, stage, gis, wake: None }
+        Client { epochs, me, clients, neighbours, synchroniser, stage, gis, wake: None }
     }
 
     /// I(r-1).
     pub fn active(&self) -> &[ArmIndex] {
-        self.explorer.active()
+        self.epochs.active()
     }
 
     /// Active arms, own statistics and protected means, in words: to compare.
     pub fn learned(&self) -> String {
-        self.explorer.learned()
+        self.epochs.learned()
     }
 
     fn signal(&self, signal: u32, cx: &mut Cx<'_, MabMsg>) {
-        let phase = self.explorer.epoch();
+        let phase = self.epochs.epoch();
         cx.send(self.synchroniser, MabMsg::Arms(ArmMsg::Signal { signal, phase }));
     }
 
     fn explored(&mut self, cx: &mut Cx<'_, MabMsg>) {
-        self.explorer.protect(cx);
-        let own = self.explorer.protected().expect("protected a moment ago");
+        self.epochs.protect(cx);
+        let own = self.epochs.protected().expect("protected a moment ago");
         self.gis = Some(Gis::new(self.me, self.clients, own, cx.now()));
         self.stage = Stage::Ready;
         self.signal(READY, cx);
@@ -91,11 +91,11 @@ impl Client {
 
     fn synchronised(&mut self, signal: u32, phase: u64, cx: &mut Cx<'_, MabMsg>) -> Result<(), Misbehaviour> {
         match (self.stage, signal) {
-            (Stage::Ready, START) if phase == self.explorer.epoch() => {
+            (Stage::Ready, START) if phase == self.epochs.epoch() => {
                 self.stage = Stage::Exchanging;
                 self.go_on(cx);
             }
-            (Stage::Full, END) if phase == self.explorer.epoch() => self.eliminate(cx),
+            (Stage::Full, END) if phase == self.epochs.epoch() => self.eliminate(cx),
             _ => {
                 let problem = format!("signal {signal} of round {phase}");
                 return Err(Misbehaviour::Unexpected(problem));
@@ -107,15 +107,15 @@ impl Client {
     /// Lines 9 and 10: everyone computes the same from the same means.
     fn eliminate(&mut self, cx: &mut Cx<'_, MabMsg>) {
         let Some(gis) = self.gis.take() else { return };
-        let (epoch, pulls) = (self.explorer.epoch(), self.explorer.pulls());
-        let (rules, active) = (self.explorer.rules(), self.explorer.active());
+        let (epoch, pulls) = (self.epochs.epoch(), self.epochs.pulls());
+        let (rules, active) = (self.epochs.rules(), self.epochs.active());
         let means = average(active.len(), gis.rows().map(|row| (1.0, row)));
         let separated = rules.separated(epoch, active, &means, pulls);
         let next = rules.survivors(epoch, active, &means, pulls);
         cx.level("active_arms", next.len() as f64);
         cx.level("finished", f64::from(separated));
         self.stage = Stage::Exploring;
-        self.explorer.advance_knowing(next, &means);
+        self.epochs.advance_knowing(next, &means);
     }
 }
 
@@ -123,8 +123,8 @@ impl Machine for Client {
     type Msg = MabMsg;
 
     fn on_start(&mut self, cx: &mut Cx<'_, MabMsg>) {
-        cx.level("active_arms", self.explorer.active().len() as f64);
-        cx.level("finished", f64::from(self.explorer.settled().is_some()));
+        cx.level("active_arms", self.epochs.active().len() as f64);
+        cx.level("finished", f64::from(self.epochs.settled().is_some()));
     }
 
     fn on_message(
@@ -145,7 +145,7 @@ impl Machine for Client {
             MabMsg::Data(table) => table.phase,
             _ => return Err(message.unexpected()),
         };
-        if round < self.explorer.epoch() {
+        if round < self.epochs.epoch() {
             // A straggler of a round that is over: nobody needs it any more.
             return Ok(());
         }

@@ -9,7 +9,7 @@ use cahoots_core::{ArmIndex, Cx, Misbehaviour, NodeId, Private, Tick};
 use serde::{Deserialize, Serialize};
 
 use super::super::message::{Labels, MabMsg, Row, Table, values_of};
-use crate::arms::ArmValues;
+use crate::kit::arms::ArmValues;
 
 /// One round at one client.
 #[derive(Clone, Debug, Serialize, Deserialize)]

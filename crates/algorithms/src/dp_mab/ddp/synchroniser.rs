@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::message::MabMsg;
 use super::super::{END, FULL, READY, START};
-use crate::arms::ArmMsg;
+use crate::kit::arms::ArmMsg;
 
 /// Says when a round begins and when it ends.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use cahoots_core::{ArmIndex, Cx, Machine, Misbehaviour, NodeId, Private, Tick};
 use serde::{Deserialize, Serialize};
 
-use super::super::explorer::{Explorer, explores};
+use super::super::epochs::{Epochs, explores};
 use super::super::message::{MabMsg, Row, Table, values_of};
 use super::super::rules::{Rules, average};
-use crate::arms::{ActiveArms, ArmMsg, ArmValues};
+use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues};
 
 /// Algorithm 5 at one client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Client {
-    explorer: Explorer,
+    epochs: Epochs,
     me: NodeId,
     server: NodeId,
     neighbours: Vec<NodeId>,
@@ -39,18 +39,18 @@ struct Place {
 
 impl Client {
     pub(in super::super) fn new(rules: Rules, me: NodeId, server: NodeId, neighbours: Vec<NodeId>) -> Self {
-        let explorer = Explorer::new(rules);
-        Client { explorer, me, server, neighbours, place: None, held: BTreeMap::new(), wake: None }
+        let epochs = Epochs::new(rules);
+        Client { epochs, me, server, neighbours, place: None, held: BTreeMap::new(), wake: None }
     }
 
     /// I(r-1).
     pub fn active(&self) -> &[ArmIndex] {
-        self.explorer.active()
+        self.epochs.active()
     }
 
     /// Active arms, own statistics and protected means, in words: to compare.
     pub fn learned(&self) -> String {
-        self.explorer.learned()
+        self.epochs.learned()
     }
 
     /// Whether it collects its component's means.
@@ -59,8 +59,8 @@ impl Client {
     }
 
     fn explored(&mut self, cx: &mut Cx<'_, MabMsg>) {
-        self.explorer.protect(cx);
-        let own = self.explorer.protected().expect("protected a moment ago").clone();
+        self.epochs.protect(cx);
+        let own = self.epochs.protected().expect("protected a moment ago").clone();
         let row = Arc::new(values_of(own));
         self.held.insert(self.me, (row, cx.now()));
         self.go_on(cx);
@@ -85,7 +85,7 @@ impl Client {
 
     /// Lines 9 and 10.
     fn upload(&mut self, cx: &mut Cx<'_, MabMsg>) {
-        let (epoch, arms) = (self.explorer.epoch(), self.explorer.active().to_vec());
+        let (epoch, arms) = (self.epochs.epoch(), self.epochs.active().to_vec());
         let mut rows = std::mem::take(&mut self.held).into_values().map(|(row, _)| (*row).clone());
         let first = rows.next().expect("a sink holds its own means");
         let values = Private::process(first, rows.collect(), (epoch, arms), |rows, (epoch, arms)| {
@@ -134,10 +134,10 @@ impl Client {
                 "means from {from}, which is not below this client"
             )));
         }
-        if table.phase != self.explorer.epoch() {
-            return Err(Misbehaviour::Gap { expected: self.explorer.epoch(), got: table.phase });
+        if table.phase != self.epochs.epoch() {
+            return Err(Misbehaviour::Gap { expected: self.epochs.epoch(), got: table.phase });
         }
-        if table.arms != self.explorer.active() || self.explorer.settled().is_some() {
+        if table.arms != self.epochs.active() || self.epochs.settled().is_some() {
             return Err(Misbehaviour::Unexpected("means of other arms".into()));
         }
         if let Some((node, _)) = table.rows.iter().find(|(node, _)| self.held.contains_key(node)) {
@@ -157,18 +157,18 @@ impl Client {
         next: &Arc<ActiveArms>,
         cx: &mut Cx<'_, MabMsg>,
     ) -> Result<(), Misbehaviour> {
-        let Some(place) = self.place.as_ref().filter(|place| place.up == from && self.explorer.explored())
+        let Some(place) = self.place.as_ref().filter(|place| place.up == from && self.epochs.explored())
         else {
             return Err(Misbehaviour::Unexpected(format!("a decision from {from} before its time")));
         };
-        next.check(self.explorer.epoch() + 1, self.explorer.active())?;
+        next.check(self.epochs.epoch() + 1, self.epochs.active())?;
         if next.arms.is_empty() {
             return Err(Misbehaviour::Unexpected("no arm at all".into()));
         }
         for child in &place.children {
             cx.send(*child, MabMsg::Arms(ArmMsg::DownloadActive(next.clone())));
         }
-        self.explorer.advance(next.arms.clone());
+        self.epochs.advance(next.arms.clone());
         Ok(())
     }
 }
@@ -207,7 +207,7 @@ impl Machine for Client {
             cx.count("data_link_slots", 1.0);
             cx.count("one_way_links", rows.len() as f64);
             let rows = rows.into_iter().map(|(node, (row, _))| (node, row)).collect();
-            let (phase, arms) = (self.explorer.epoch(), self.explorer.active().to_vec());
+            let (phase, arms) = (self.epochs.epoch(), self.epochs.active().to_vec());
             cx.send(up, MabMsg::Data(Table { phase, arms, rows }));
         }
         self.go_on(cx);

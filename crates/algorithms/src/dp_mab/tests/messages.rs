@@ -7,7 +7,7 @@ use cahoots_core::{ArmIndex, NodeId, wire};
 use prost::Message as _;
 
 use super::super::message::{Labels, MabMsg, Table};
-use crate::arms::ArmMsg;
+use crate::kit::arms::ArmMsg;
 use crate::testing::released;
 
 fn examples() -> Vec<MabMsg> {

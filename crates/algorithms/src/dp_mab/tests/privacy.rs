@@ -4,7 +4,7 @@ use cahoots_core::{ArmIndex, Composition, Keys, Mechanism, NodeId, Stream};
 use cahoots_privacy::Audit;
 
 use super::super::noise::{Audience, Calibration, Means, Noise};
-use crate::arms::ArmValues;
+use crate::kit::arms::ArmValues;
 
 /// Pulls behind each mean.
 const PULLS: u64 = 12;

@@ -4,7 +4,7 @@ use cahoots_core::{Fact, Learner, Tick};
 use serde_json::json;
 
 use super::*;
-use crate::linear::Chosen;
+use crate::kit::linear::Chosen;
 
 fn observe(client: &mut Client, x: [f64; DIM], reward: f64) -> Vec<(NodeId, LinearMsg)> {
     let pending = Chosen { context: x.as_slice().into() };

@@ -14,7 +14,7 @@ use cahoots_core::{
 use serde_json::Value;
 
 use super::{Client, PfUcb, PfUcbEnhanced, Server, Valid};
-use crate::arms::{ActiveArms, ArmMsg, ArmValues};
+use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues};
 
 fn setting(clients: usize, arms: usize, horizon: u64) -> Setting {
     Setting::k_armed(clients, arms).with_horizon(horizon).with_reward_noise(1.0)
@@ -56,7 +56,7 @@ fn step<M: Machine>(
 }
 
 /// One decision without its reward.
-fn decide(client: &mut Client, arms: usize) -> (ArmIndex, super::Pending) {
+fn decide(client: &mut Client, arms: usize) -> (ArmIndex, crate::kit::arms::Pull) {
     let mut rng = Keys::from_seed(0).choice(NodeId(0), 1);
     let choice = client.choose(UserId(0), ArmSet::plain(arms).unwrap(), &mut rng);
     step(client, |c, cx| c.commit(&choice.pending, cx));

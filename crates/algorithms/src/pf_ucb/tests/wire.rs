@@ -52,12 +52,7 @@ impl Bytes {
     fn step(
         &mut self,
         index: usize,
-        step: impl FnOnce(
-            &mut LearnerHost<Client>,
-            &Keys,
-            &mut Effects<ArmMsg>,
-            &mut Vec<Outgoing<ArmMsg>>,
-        ),
+        step: impl FnOnce(&mut LearnerHost<Client>, &Keys, &mut Effects<ArmMsg>, &mut Vec<Outgoing<ArmMsg>>),
     ) {
         let (mut effects, mut out) = (Effects::default(), Vec::new());
         step(&mut self.clients[index], &self.keys, &mut effects, &mut out);

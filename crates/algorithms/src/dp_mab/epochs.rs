@@ -3,16 +3,16 @@
 
 use cahoots_core::plan::Schedule;
 use cahoots_core::policy::pick;
-use cahoots_core::{ArmIndex, ArmStats, Choice, Cx, Picked, Private};
+use cahoots_core::{ArmIndex, ArmStats, Choice, Cx, Private};
 use serde::{Deserialize, Serialize};
 
 use super::noise::Means;
 use super::rules::Rules;
-use crate::arms::ArmValues;
+use crate::kit::arms::{ArmValues, Explorer, Pull};
 
-/// A client's exploration.
+/// A client's exploration, epoch by epoch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Explorer {
+pub(super) struct Epochs {
     rules: Rules,
     /// r.
     epoch: u64,
@@ -21,9 +21,7 @@ pub(super) struct Explorer {
     /// S(r-1) and S(r).
     before: u64,
     pulls: u64,
-    schedule: Schedule,
-    /// Pulls of the schedule whose rewards have not come.
-    outstanding: u64,
+    explorer: Explorer,
     /// Every pull of this epoch has been made and rewarded.
     explored: bool,
     /// Rewards of this epoch, and of all of them; those of waiting are in neither.
@@ -33,38 +31,27 @@ pub(super) struct Explorer {
     protected: Option<Private<ArmValues>>,
     /// Means over all clients of the epochs before this one, over its active arms, where they are known.
     shared: Option<Vec<f64>>,
-    /// The arm to play when there is nothing to explore.
-    exploitation: Schedule,
 }
 
-/// What a decision keeps until its reward comes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pending {
-    pub(super) arm: ArmIndex,
-    pub(super) exploring: bool,
-}
-
-impl Explorer {
+impl Epochs {
     pub(super) fn new(rules: Rules) -> Self {
         let arms = rules.arms as usize;
-        let mut explorer = Explorer {
+        let mut epochs = Epochs {
             epoch: 0,
             active: Vec::new(),
             before: 0,
             pulls: 0,
-            schedule: Schedule::default(),
-            outstanding: 0,
+            explorer: Explorer::default(),
             explored: false,
             fresh: ArmStats::empty(arms),
             history: ArmStats::empty(arms),
             protected: None,
             shared: None,
-            exploitation: Schedule::default(),
             rules,
         };
-        let all = explorer.rules.all_arms();
-        explorer.advance(all);
-        explorer
+        let all = epochs.rules.all_arms();
+        epochs.advance(all);
+        epochs
     }
 
     /// r.
@@ -79,7 +66,7 @@ impl Explorer {
 
     /// All that was learned, in words: to compare.
     pub(super) fn learned(&self) -> String {
-        let Explorer { epoch, active, history, protected, .. } = self;
+        let Epochs { epoch, active, history, protected, .. } = self;
         format!("{epoch} {active:?} {history:?} {protected:?}")
     }
 
@@ -133,77 +120,65 @@ impl Explorer {
         self.before = self.pulls;
         self.fresh = ArmStats::empty(self.rules.arms as usize);
         if let Some(last) = self.settled() {
-            self.schedule = Schedule::default();
-            self.exploitation = until_told(last);
+            self.explorer = Explorer::default();
+            self.explorer.exploit(Some(last));
             return;
         }
         self.pulls = self.rules.pulls(self.epoch, self.active.len(), self.before);
         let each = self.pulls - self.before;
-        self.schedule = Schedule::new(self.active.iter().map(|arm| (*arm, each)));
-        self.exploitation = Schedule::default();
+        self.explorer = Explorer::new([Schedule::new(self.active.iter().map(|arm| (*arm, each)))]);
     }
 
-    pub(super) fn choose(&self) -> Choice<Pending> {
-        let (arm, exploring) = match self.schedule.next() {
-            Some(arm) => (arm, true),
-            None => (self.exploitation.next().unwrap_or_else(|| self.own_best()), false),
-        };
-        Picked::certain(arm).keeping(Pending { arm, exploring })
+    pub(super) fn choose(&self) -> Choice<Pull> {
+        self.explorer.choose(|| self.own_best())
     }
 
-    pub(super) fn commit(&mut self, pending: &Pending) {
-        if pending.exploring {
-            self.schedule.take(1);
-            self.outstanding += 1;
+    pub(super) fn commit(&mut self, pull: &Pull) {
+        self.explorer.commit(pull);
+        if pull.exploring {
             self.exploit_if_over();
         }
     }
 
     /// Takes a reward; says whether the epoch has just been explored to its end.
-    pub(super) fn observe<M>(&mut self, pending: Pending, reward: f64, cx: &mut Cx<'_, M>) -> bool {
-        if !pending.exploring {
+    pub(super) fn observe<M>(&mut self, pull: Pull, reward: f64, cx: &mut Cx<'_, M>) -> bool {
+        if !pull.exploring {
             // Pulls made while waiting never enter the statistics.
             return false;
         }
-        self.outstanding -= 1;
+        self.explorer.rewarded();
         let clipped = reward.clamp(0.0, 1.0);
         if clipped != reward {
             cx.count("clipped_rewards", 1.0);
         }
-        self.learn(pending.arm, 1, clipped);
+        self.learn(pull.arm, 1, clipped);
         self.is_over()
     }
 
-    pub(super) fn abandon(&mut self, pending: Pending) {
-        if pending.exploring {
-            self.outstanding -= 1;
-            self.schedule.give_back(pending.arm);
-            self.exploitation = Schedule::default();
+    pub(super) fn abandon(&mut self, pull: Pull) {
+        if self.explorer.abandon(&pull) {
+            self.explorer.exploit(None);
         }
     }
 
     pub(super) fn plan(&self) -> Option<&[(ArmIndex, u64)]> {
-        match (self.schedule.is_empty(), self.exploitation.is_empty()) {
-            (false, _) => Some(self.schedule.plan()),
-            (true, false) => Some(self.exploitation.plan()),
-            (true, true) => None,
-        }
+        self.explorer.plan()
     }
 
     /// Pulls are made only because others are waited for.
     pub(super) fn waits(&self) -> bool {
-        self.schedule.is_empty() && self.settled().is_none()
+        !self.explorer.is_exploring() && self.settled().is_none()
     }
 
     /// Takes a block; says whether the epoch has just been explored to its end.
     pub(super) fn observe_block(&mut self, sums: &[(ArmIndex, u64, f64)]) -> bool {
-        if self.schedule.is_empty() {
+        if !self.explorer.is_exploring() {
             return false;
         }
         for &(arm, pulls, sum) in sums {
             self.learn(arm, pulls, sum.clamp(0.0, pulls as f64));
         }
-        self.schedule.take(sums.iter().map(|(_, pulls, _)| pulls).sum());
+        self.explorer.take(sums.iter().map(|(_, pulls, _)| pulls).sum());
         self.exploit_if_over();
         self.is_over()
     }
@@ -222,14 +197,13 @@ impl Explorer {
     }
 
     fn exploit_if_over(&mut self) {
-        if self.schedule.is_empty() && self.settled().is_none() {
-            self.exploitation = until_told(self.own_best());
+        if self.waits() {
+            self.explorer.exploit(Some(self.own_best()));
         }
     }
 
     fn is_over(&mut self) -> bool {
-        let over =
-            !self.explored && self.settled().is_none() && self.schedule.is_empty() && self.outstanding == 0;
+        let over = !self.explored && self.settled().is_none() && self.explorer.is_done();
         if over {
             // The last reward may have changed which arm looks best.
             self.exploit_if_over();
@@ -265,15 +239,11 @@ fn join(history: &ArmValues, new: &ArmValues, old: f64) -> ArmValues {
     ArmValues::new(new.phase, new.arms.clone(), values)
 }
 
-fn until_told(arm: ArmIndex) -> Schedule {
-    Schedule::new([(arm, u64::MAX)])
-}
-
-/// The learner's half of a client that has an `explorer` and does something when an epoch is `explored`.
+/// The learner's half of a client that has `epochs` and does something when an epoch is `explored`.
 macro_rules! explores {
     ($client:ty, $message:ty) => {
         impl cahoots_core::Learner for $client {
-            type Pending = $crate::dp_mab::explorer::Pending;
+            type Pending = $crate::kit::arms::Pull;
 
             fn choose(
                 &mut self,
@@ -281,11 +251,11 @@ macro_rules! explores {
                 _arms: cahoots_core::ArmSet<'_>,
                 _rng: &mut cahoots_core::Stream,
             ) -> cahoots_core::Choice<Self::Pending> {
-                self.explorer.choose()
+                self.epochs.choose()
             }
 
             fn commit(&mut self, pending: &Self::Pending, _cx: &mut cahoots_core::Cx<'_, $message>) {
-                self.explorer.commit(pending);
+                self.epochs.commit(pending);
             }
 
             fn observe(
@@ -294,21 +264,21 @@ macro_rules! explores {
                 reward: f64,
                 cx: &mut cahoots_core::Cx<'_, $message>,
             ) {
-                if self.explorer.observe(pending, reward, cx) {
+                if self.epochs.observe(pending, reward, cx) {
                     self.explored(cx);
                 }
             }
 
             fn abandon(&mut self, pending: Self::Pending, _cx: &mut cahoots_core::Cx<'_, $message>) {
-                self.explorer.abandon(pending);
+                self.epochs.abandon(pending);
             }
 
             fn plan(&self) -> Option<&[(cahoots_core::ArmIndex, u64)]> {
-                self.explorer.plan()
+                self.epochs.plan()
             }
 
             fn waits(&self) -> bool {
-                self.explorer.waits()
+                self.epochs.waits()
             }
 
             fn observe_block(
@@ -316,7 +286,7 @@ macro_rules! explores {
                 sums: &[(cahoots_core::ArmIndex, u64, f64)],
                 cx: &mut cahoots_core::Cx<'_, $message>,
             ) {
-                if self.explorer.observe_block(sums) {
+                if self.epochs.observe_block(sums) {
                     self.explored(cx);
                 }
             }

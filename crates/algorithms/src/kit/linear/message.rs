@@ -197,7 +197,7 @@ mod tests {
             .iter()
             .map(|m| m.to_wire().encode_to_vec().iter().map(|b| format!("{b:02x}")).collect())
             .collect();
-        let golden = include_str!("../../testdata/linear_messages.hex");
+        let golden = include_str!("../../../testdata/linear_messages.hex");
         assert_eq!(bytes, golden.lines().collect::<Vec<_>>());
     }
 

@@ -162,7 +162,7 @@ mod tests {
             .iter()
             .map(|m| m.to_wire().encode_to_vec().iter().map(|b| format!("{b:02x}")).collect())
             .collect();
-        let golden = include_str!("../../testdata/arm_messages.hex");
+        let golden = include_str!("../../../testdata/arm_messages.hex");
         assert_eq!(bytes, golden.lines().collect::<Vec<_>>());
     }
 
@@ -171,7 +171,8 @@ mod tests {
         let values = |arms: Vec<u32>, values: Vec<f64>| {
             wire::payload::Shape::ArmValues(wire::ArmValues { number: 1, phase: 1, arms, values })
         };
-        let refused = |shape| decode::<ArmMsg>(&wire::Payload { shape: Some(shape) }.encode_to_vec()).is_err();
+        let refused =
+            |shape| decode::<ArmMsg>(&wire::Payload { shape: Some(shape) }.encode_to_vec()).is_err();
         assert!(refused(values(vec![0, 1], vec![0.5])));
         assert!(refused(values(vec![1, 0], vec![0.5, 0.5])));
         assert!(refused(values(vec![1, 1], vec![0.5, 0.5])));

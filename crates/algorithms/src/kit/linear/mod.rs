@@ -1,21 +1,22 @@
-//! What the linear algorithms share: their common parameters, their messages,
-//! and a learner that keeps to itself.
+//! What the linear algorithms share: their common parameters, their messages, a
+//! learner that keeps to itself, the half of one that does not, and the half of a
+//! server that knows who is due a download.
 
 mod alone;
-mod client;
+mod downloads;
+mod federated;
 mod float_key;
 mod message;
 mod params;
 mod ratio;
-mod users;
 
 pub use alone::AloneClient;
-pub(crate) use client::{choose, upload};
-pub(crate) use float_key::FloatKey;
+pub use downloads::{DownloadIndex, Receiver, Standing};
+pub use federated::FederatedLinear;
+pub(crate) use federated::choose_by;
 pub use message::{LinearMsg, Signal};
 pub use params::{LinearParams, LinearValid};
 pub use ratio::{Ratio, Ratios};
-pub use users::{ChosenFor, distance, novelty, users_by_host};
 
 use cahoots_core::Context;
 use serde::{Deserialize, Serialize};

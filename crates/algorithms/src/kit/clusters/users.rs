@@ -31,6 +31,11 @@ pub fn novelty(count: u64) -> f64 {
     ((1.0 + libm::log(more)) / more).sqrt()
 }
 
+/// How far apart two estimates may be before they differ: `cut` (F(x) + F(y)), from so many observations each.
+pub fn reach(cut: f64, one: u64, other: u64) -> f64 {
+    cut * (novelty(one) + novelty(other))
+}
+
 /// Euclidean distance.
 pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()

@@ -4,7 +4,7 @@ use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{ArmSet, Buffered, Choice, Cx, Learner, Silence, Stream, UserId, hears_nothing};
 use serde::{Deserialize, Serialize};
 
-use super::{Chosen, LinearValid, choose};
+use super::{Chosen, LinearValid, choose_by};
 
 /// One ridge model, updated after every reward.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,7 +26,8 @@ impl Learner for AloneClient {
     type Pending = Chosen;
 
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
-        choose(&self.known, &self.policy, arms, rng)
+        let picked = choose_by(&self.known, &self.policy, arms, rng);
+        picked.keeping(Chosen { context: arms.context(picked.arm) })
     }
 
     fn observe(&mut self, pending: Chosen, reward: f64, _cx: &mut Cx<'_, Silence>) {

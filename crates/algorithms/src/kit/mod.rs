@@ -1,0 +1,5 @@
+//! Kits: what two or more algorithms share. An algorithm's own folder holds what its paper says.
+
+pub mod arms;
+pub mod clusters;
+pub mod linear;
