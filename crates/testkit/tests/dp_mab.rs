@@ -1,7 +1,7 @@
 //! The algorithms of dp-mab in whole runs: the contract over several rounds, link-slots against theory, what faults may and
 //! may not change, blocks against single steps.
 
-use cahoots_algorithms::dp_mab::{CdpMab, DdpMab, Graph, HdpMab, SingleMab, components};
+use cahoots_algorithms::dp_mab::{CdpMab, DdpMab, GraphShape, HdpMab, SingleMab, components};
 use cahoots_core::{Algorithm, ArmIndex, Kind, Message, NodeId, Topology};
 use cahoots_sim::driver::{Options, Simulation};
 use cahoots_sim::run::{Report, Scenario, prepare};
@@ -172,7 +172,7 @@ fn theorem_3_link_slots_are_edges_times_diameter() {
         let scenario = world(300, 12, bernoulli(), "all");
         let params = quick(json!({ "topology": topology, "peer_link_cost": 2.5 }));
         let simulation = run::<DdpMab>(&params, &scenario, 5, false);
-        let graph: Graph = serde_json::from_value(topology.clone()).unwrap();
+        let graph: GraphShape = serde_json::from_value(topology.clone()).unwrap();
         let (graph, _) = DdpMab::topology(
             &DdpMab::check(serde_json::from_value(json!({ "topology": graph })).unwrap(), &setting(12))
                 .unwrap(),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A graph by name, drawn, or given edge by edge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Graph {
+pub enum GraphShape {
     /// The first client in the middle.
     Star,
     /// Each client with two neighbours.
@@ -43,7 +43,7 @@ pub enum Graph {
     deny_unknown_fields,
     expecting = "a component is a number of clients, or { size = 20, topology = \"star\" }"
 )]
-pub enum Part {
+pub enum ComponentSize {
     /// On the common topology.
     Size(u32),
     /// On its own.
@@ -51,17 +51,17 @@ pub enum Part {
         /// Number of clients.
         size: u32,
         /// Their graph.
-        topology: Graph,
+        topology: GraphShape,
     },
 }
 
-impl Graph {
+impl GraphShape {
     /// Reads the file, if it is one.
-    pub(super) fn read_file(self, read: ReadFile<'_>) -> Result<Graph, ParamError> {
-        let Graph::File(file) = self else { return Ok(self) };
+    pub(super) fn read_file(self, read: ReadFile<'_>) -> Result<GraphShape, ParamError> {
+        let GraphShape::File(file) = self else { return Ok(self) };
         let text = read(&file)
             .map_err(|error| ParamError::new("topology", format!("cannot read {file}: {error}")))?;
-        parse(&file, &text).map(Graph::Edges)
+        parse(&file, &text).map(GraphShape::Edges)
     }
 
     /// The graph over `clients` clients; whether it is connected is not looked at where it was given.
@@ -73,16 +73,16 @@ impl Graph {
             graph.ok_or_else(|| wrong(format!("{what}: no connected graph of {clients} clients was found")))
         };
         match self {
-            Graph::Star => Ok(Topology::star(clients)),
-            Graph::Ring => Ok(Topology::ring(clients)),
-            Graph::Complete => Ok(Topology::complete(clients)),
-            Graph::Random(p) => {
+            GraphShape::Star => Ok(Topology::star(clients)),
+            GraphShape::Ring => Ok(Topology::ring(clients)),
+            GraphShape::Complete => Ok(Topology::complete(clients)),
+            GraphShape::Random(p) => {
                 if !(0.0..=1.0).contains(p) {
                     return Err(wrong(format!("random must lie between 0 and 1, not {p}")));
                 }
                 drawn(Topology::random_connected(clients, *p, &mut rng), format!("random = {p}"))
             }
-            Graph::Regular(degree) => {
+            GraphShape::Regular(degree) => {
                 let ends = clients * *degree as usize;
                 if *degree as usize >= clients || !ends.is_multiple_of(2) {
                     let problem =
@@ -92,14 +92,14 @@ impl Graph {
                 let graph = Topology::random_regular(clients, *degree as usize, &mut rng);
                 drawn(graph, format!("regular = {degree}"))
             }
-            Graph::Grid(columns) => {
+            GraphShape::Grid(columns) => {
                 let columns = *columns as usize;
                 if columns == 0 || !clients.is_multiple_of(columns) {
                     return Err(wrong(format!("{clients} clients do not make rows of {columns}")));
                 }
                 Ok(Topology::grid(clients / columns, columns))
             }
-            Graph::SmallWorld { neighbours, rewire } => {
+            GraphShape::SmallWorld { neighbours, rewire } => {
                 let near = *neighbours as usize;
                 if near < 2 || !near.is_multiple_of(2) || near >= clients || !(0.0..=1.0).contains(rewire) {
                     let problem = format!(
@@ -110,9 +110,9 @@ impl Graph {
                 let graph = Topology::small_world(clients, near, *rewire, &mut rng);
                 drawn(graph, format!("small-world of {near} neighbours"))
             }
-            Graph::Edges(edges) => Topology::from_edges(clients, edges.iter().map(|[a, b]| (*a, *b)))
+            GraphShape::Edges(edges) => Topology::from_edges(clients, edges.iter().map(|[a, b]| (*a, *b)))
                 .map_err(|error| wrong(error.to_string())),
-            Graph::File(file) => {
+            GraphShape::File(file) => {
                 Err(wrong(format!("{file} is not read here: whoever hands parameters on gives its edges")))
             }
         }
@@ -141,15 +141,15 @@ fn parse(file: &str, text: &str) -> Result<Vec<[u32; 2]>, ParamError> {
 
 /// Components side by side, of sizes that add up to all clients.
 pub(super) fn hybrid(
-    common: &Graph,
-    parts: Option<&[Part]>,
+    common: &GraphShape,
+    parts: Option<&[ComponentSize]>,
     clients: usize,
     seed: u64,
 ) -> Result<Topology, ParamError> {
     let Some(parts) = parts else {
         return match common {
             // What is given edge by edge may have components of its own.
-            Graph::Edges(_) | Graph::File(_) => common.build(clients, seed),
+            GraphShape::Edges(_) | GraphShape::File(_) => common.build(clients, seed),
             named => named.connected(clients, seed),
         };
     };
@@ -157,8 +157,8 @@ pub(super) fn hybrid(
     let mut graphs = Vec::new();
     for (number, part) in (0..).zip(parts) {
         let (size, graph) = match part {
-            Part::Size(size) => (*size, common),
-            Part::Own { size, topology } => (*size, topology),
+            ComponentSize::Size(size) => (*size, common),
+            ComponentSize::Own { size, topology } => (*size, topology),
         };
         if size == 0 {
             return Err(wrong("a component has at least one client".into()));
@@ -187,30 +187,32 @@ mod tests {
 
     #[test]
     fn a_file_is_read_by_who_brings_a_reader_and_by_nobody_else() {
-        let file = Graph::File("g.txt".into());
+        let file = GraphShape::File("g.txt".into());
         let read = |path: &str| if path == "g.txt" { Ok("0 1\n".into()) } else { Err("not there".into()) };
-        assert_eq!(file.clone().read_file(&read).unwrap(), Graph::Edges(vec![[0, 1]]));
-        let error = Graph::File("h.txt".into()).read_file(&read).unwrap_err();
+        assert_eq!(file.clone().read_file(&read).unwrap(), GraphShape::Edges(vec![[0, 1]]));
+        let error = GraphShape::File("h.txt".into()).read_file(&read).unwrap_err();
         assert_eq!(error.to_string(), "topology: cannot read h.txt: not there");
         // This one exists, and is still not opened.
-        let error = Graph::File("Cargo.toml".into()).build(2, 0).unwrap_err();
+        let error = GraphShape::File("Cargo.toml".into()).build(2, 0).unwrap_err();
         assert!(error.to_string().contains("Cargo.toml is not read here"), "{error}");
     }
 
     #[test]
     fn a_graph_in_pieces_is_refused_with_its_components() {
-        let graph = Graph::Edges(vec![[0, 1], [2, 3], [3, 4]]);
+        let graph = GraphShape::Edges(vec![[0, 1], [2, 3], [3, 4]]);
         let error = graph.connected(5, 0).unwrap_err();
         assert_eq!(error.to_string(), "topology: the graph falls apart into 2 components: {0, 1} {2, 3, 4}");
     }
 
     #[test]
     fn components_stand_side_by_side() {
-        let own = Part::Own { size: 3, topology: Graph::Ring };
-        let graph = hybrid(&Graph::Star, Some(&[Part::Size(4), own]), 7, 0).unwrap();
+        let own = ComponentSize::Own { size: 3, topology: GraphShape::Ring };
+        let graph = hybrid(&GraphShape::Star, Some(&[ComponentSize::Size(4), own]), 7, 0).unwrap();
         let sizes: Vec<usize> = graph.components().iter().map(Vec::len).collect();
         assert_eq!((sizes, graph.edges()), (vec![4, 3], 6));
-        let error = hybrid(&Graph::Star, Some(&[Part::Size(63), Part::Size(47)]), 100, 0).unwrap_err();
+        let error =
+            hybrid(&GraphShape::Star, Some(&[ComponentSize::Size(63), ComponentSize::Size(47)]), 100, 0)
+                .unwrap_err();
         assert_eq!(error.to_string(), "components: add up to 110 clients, but there are 100");
     }
 
@@ -225,11 +227,11 @@ mod tests {
             ("{\"small-world\": {\"neighbours\": 4, \"rewire\": 0.2}}", 24),
             ("{\"edges\": [[0, 1]]}", 1),
         ] {
-            let graph: Graph = serde_json::from_str(text).unwrap();
+            let graph: GraphShape = serde_json::from_str(text).unwrap();
             assert_eq!(graph.build(12, 7).unwrap().edges(), edges, "{text}");
         }
-        let random: Graph = serde_json::from_str("{\"random\": 0.4}").unwrap();
+        let random: GraphShape = serde_json::from_str("{\"random\": 0.4}").unwrap();
         assert_eq!(random.build(12, 7), random.build(12, 7));
-        assert!(Graph::Regular(3).build(5, 0).is_err() && Graph::Grid(5).build(12, 0).is_err());
+        assert!(GraphShape::Regular(3).build(5, 0).is_err() && GraphShape::Grid(5).build(12, 0).is_err());
     }
 }

@@ -17,11 +17,11 @@ mod tests;
 
 pub use cdp::Client as CdpClient;
 pub use ddp::{Client as DdpClient, Synchroniser};
-pub use graph::{Graph, Part};
+pub use graph::{ComponentSize, GraphShape};
 pub use hdp::Client as HdpClient;
 pub use hdp::sinks::{Component, components};
 pub use message::{Labels, MabMsg, Row, Table};
-pub use noise::{Audience, Calibration, Means, Noise};
+pub use noise::{Audience, MeanNoise, Means, Protection};
 pub use params::{
     CdpParams, CdpValid, Counting, DdpParams, DdpValid, Formulas, Gap, HdpParams, HdpValid, MabParams,
     Oracle, SingleParams, SingleValid,
@@ -180,7 +180,7 @@ impl Algorithm for HdpMab {
     fn read_files(mut params: HdpParams, read: ReadFile<'_>) -> Result<HdpParams, ParamError> {
         params.topology = params.topology.read_file(read)?;
         for part in params.components.iter_mut().flatten() {
-            if let Part::Own { topology, .. } = part {
+            if let ComponentSize::Own { topology, .. } = part {
                 *topology = topology.clone().read_file(read)?;
             }
         }

@@ -1,6 +1,6 @@
 //! What is added to a mean before it leaves, and what that promises.
 
-use cahoots_core::{Claim, Composition, Mechanism, Noise as Law, ParamError, ReleaseFact, Stream};
+use cahoots_core::{Claim, Composition, Mechanism, Noise, ParamError, ReleaseFact, Stream};
 use cahoots_privacy::Laplace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::kit::arms::ArmValues;
 /// How noise and guarantee belong together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Calibration {
+pub enum Protection {
     /// As in the paper: Lap(1 / (N dp_epsilon n)) at each client, which is N dp_epsilon for whoever sees
     /// its messages.
     #[default]
@@ -51,11 +51,11 @@ impl Audience {
 /// Who sees nothing but a sum.
 const SUM: &str = "those who see nothing but the sum over all who take part";
 
-/// The noise of one federation.
+/// The noise on the means of one federation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Noise {
-    /// How it is calibrated.
-    pub calibration: Calibration,
+pub struct MeanNoise {
+    /// What it promises.
+    pub protection: Protection,
     /// The paper's epsilon.
     pub epsilon: f64,
     /// N: those whose means are averaged.
@@ -66,14 +66,14 @@ pub struct Noise {
     pub audience: Audience,
 }
 
-impl Noise {
+impl MeanNoise {
     /// The epsilon that a client's noise is drawn for (at a mean of `pulls` rewards, which one reward moves
     /// by at most 1 / `pulls`).
     fn target(&self) -> f64 {
-        match self.calibration {
-            Calibration::Published => f64::from(self.participants) * self.epsilon,
-            Calibration::Local | Calibration::Central => self.epsilon,
-            Calibration::None => f64::INFINITY,
+        match self.protection {
+            Protection::Published => f64::from(self.participants) * self.epsilon,
+            Protection::Local | Protection::Central => self.epsilon,
+            Protection::None => f64::INFINITY,
         }
     }
 
@@ -84,18 +84,18 @@ impl Noise {
 
     /// What is claimed: where there is noise at all.
     pub fn claim(&self) -> Option<Claim> {
-        let calibration = match self.calibration {
-            Calibration::Published => "published",
-            Calibration::Local => "local",
-            Calibration::Central => "central",
-            Calibration::None => return None,
+        let calibration = match self.protection {
+            Protection::Published => "published",
+            Protection::Local => "local",
+            Protection::Central => "central",
+            Protection::None => return None,
         };
         let mut not_protected = vec![
             "which arms a client pulls and how often".into(),
             "the active arms, which follow from everyone's protected means".into(),
             "when a client reports".into(),
         ];
-        if self.calibration == Calibration::Central {
+        if self.protection == Protection::Central {
             not_protected.push("anything, against who sees a single client's messages".into());
         }
         Some(Claim { epsilon: self.epsilon, delta: 0.0, calibration: calibration.into(), not_protected })
@@ -111,21 +111,21 @@ impl Noise {
 /// Makes the means of one epoch fit to leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Means {
-    noise: Noise,
+    noise: MeanNoise,
     law: Laplace,
     pulls: u64,
 }
 
 impl Means {
     /// For means of `pulls` rewards each.
-    pub fn new(noise: Noise, pulls: u64) -> Self {
+    pub fn new(noise: MeanNoise, pulls: u64) -> Self {
         Means { noise, law: noise.laplace(pulls).expect("checked with the parameters"), pulls }
     }
 
     /// One mean with its noise.
     pub fn noised(&self, mean: f64, rng: &mut Stream) -> f64 {
-        match self.noise.calibration {
-            Calibration::Central if !self.law.is_none() => {
+        match self.noise.protection {
+            Protection::Central if !self.law.is_none() => {
                 let step = self.law.step();
                 let steps = polya::share(self.law.scale() / step, self.noise.participants, rng);
                 (libm::rint(mean / step) + steps as f64) * step
@@ -144,7 +144,7 @@ impl Mechanism<ArmValues> for Means {
     }
 
     fn fact(&self) -> ReleaseFact {
-        let central = self.noise.calibration == Calibration::Central;
+        let central = self.noise.protection == Protection::Central;
         let none = self.law.is_none();
         ReleaseFact {
             mechanism: match (none, central) {
@@ -157,7 +157,7 @@ impl Mechanism<ArmValues> for Means {
             sensitivity: 1.0 / self.pulls as f64 + self.law.step(),
             unit: "one reward".into(),
             observer: if central { SUM } else { self.noise.audience.name() }.into(),
-            noise: if none { Law::None } else { Law::Laplace },
+            noise: if none { Noise::None } else { Noise::Laplace },
             // A reward is part of one epoch's mean of one arm. But a sum over others each round is a new
             // release of all epochs before.
             composition: if central && !self.noise.everyone {

@@ -4,9 +4,9 @@ use cahoots_core::{ParamError, Setting, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::graph::{Graph, Part, hybrid};
+use super::graph::{ComponentSize, GraphShape, hybrid};
 use super::hdp::sinks::{self, Component};
-use super::noise::{Audience, Calibration, Noise};
+use super::noise::{Audience, MeanNoise, Protection};
 use super::rules::{Limit, Rules};
 
 /// Keys that all of them take.
@@ -18,7 +18,7 @@ pub struct MabParams {
     pub dp_epsilon: f64,
     /// How noise and guarantee belong together.
     #[serde(default)]
-    pub privacy: Calibration,
+    pub privacy: Protection,
     /// R: at most so many rounds of communication; as many as needed when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
@@ -97,7 +97,7 @@ pub struct DdpParams {
     pub mab: MabParams,
     /// Who can talk to whom.
     #[serde(default)]
-    pub topology: Graph,
+    pub topology: GraphShape,
     /// Draws the graphs that are drawn.
     #[serde(default)]
     pub topology_seed: u64,
@@ -115,14 +115,14 @@ pub struct HdpParams {
     pub mab: MabParams,
     /// Who can talk to whom within a component.
     #[serde(default)]
-    pub topology: Graph,
+    pub topology: GraphShape,
     /// Draws the graphs that are drawn.
     #[serde(default)]
     pub topology_seed: u64,
     /// Clients of each component, numbered through: sizes, or tables with a topology of their own. When
     /// absent: the components of the edges where those are given, and one of all clients otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub components: Option<Vec<Part>>,
+    pub components: Option<Vec<ComponentSize>>,
     /// c1: what a link between server and sink costs.
     #[serde(default = "fifty")]
     #[schemars(range(min = 0.0))]
@@ -223,7 +223,7 @@ impl MabParams {
             (Some(rounds), Some(gap)) => Some(Limit { rounds, gap: gap.value(setting)? }),
         };
         let everyone = participants as usize == setting.users;
-        let noise = Noise { calibration: self.privacy, epsilon, participants, everyone, audience };
+        let noise = MeanNoise { protection: self.privacy, epsilon, participants, everyone, audience };
         noise.check()?;
         Ok(Rules {
             arms: setting.arms as u32,
@@ -290,8 +290,8 @@ impl SingleParams {
             horizon: setting.horizon as f64,
             limit: None,
             // Nothing leaves.
-            noise: Noise {
-                calibration: Calibration::None,
+            noise: MeanNoise {
+                protection: Protection::None,
                 epsilon: f64::INFINITY,
                 participants: 1,
                 everyone: false,

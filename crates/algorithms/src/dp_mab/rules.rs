@@ -5,7 +5,7 @@ use cahoots_core::ArmIndex;
 use cahoots_core::policy::pick;
 use serde::{Deserialize, Serialize};
 
-use super::noise::{Calibration, Noise};
+use super::noise::{MeanNoise, Protection};
 
 /// Everything that lengths and radii depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub(super) struct Rules {
     pub(super) horizon: f64,
     /// R and the smallest gap Delta, where rounds are limited.
     pub(super) limit: Option<Limit>,
-    pub(super) noise: Noise,
+    pub(super) noise: MeanNoise,
     /// Leave out the factor that the concentration of the noise needs where few take part.
     pub(super) as_printed: bool,
 }
@@ -73,11 +73,11 @@ impl Rules {
         let (log, round, epsilon) = (self.log(self.arms as usize, r), r as f64, self.noise.epsilon);
         // The sum of N Laplace draws concentrates like a normal one only where log < N.
         let few = if self.as_printed { 1.0 } else { (log / n).sqrt().max(1.0) };
-        match self.noise.calibration {
-            Calibration::Published => round * (8.0 * log).sqrt() * few / (n * n.sqrt() * epsilon),
-            Calibration::Local => round * (8.0 * log).sqrt() * few / (n.sqrt() * epsilon),
-            Calibration::Central => round * log / (n * epsilon),
-            Calibration::None => 0.0,
+        match self.noise.protection {
+            Protection::Published => round * (8.0 * log).sqrt() * few / (n * n.sqrt() * epsilon),
+            Protection::Local => round * (8.0 * log).sqrt() * few / (n.sqrt() * epsilon),
+            Protection::Central => round * log / (n * epsilon),
+            Protection::None => 0.0,
         }
     }
 

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cluster::LocalCluster;
 use super::message::FclubMsg;
-use super::params::{Cuts, Rules, Valid};
-use super::radius::Company;
+use super::params::{ClusteringRules, Rules, Valid};
+use super::radius::GlobalCluster;
 use crate::kit::clusters::{Alike, ChosenFor, distance, reach};
 
 /// Decides for its users, with what their cluster shares with others.
@@ -96,7 +96,7 @@ impl LocalServer {
     }
 
     /// Line 3 of Algorithm 2.
-    fn delete_edges(&mut self, cuts: Cuts) {
+    fn delete_edges(&mut self, clustering: ClusteringRules) {
         let estimates: Vec<Vec<f64>> = self
             .users
             .iter()
@@ -108,9 +108,9 @@ impl LocalServer {
             .collect();
         for i in 0..self.users.len() {
             for j in (0..i).filter(|&j| self.alike.are(i, j)).collect::<Vec<_>>() {
-                let limit = reach(cuts.deletion, self.users[i].own.count, self.users[j].own.count);
+                let limit = reach(clustering.deletion, self.users[i].own.count, self.users[j].own.count);
                 // Eq. (3)
-                if distance(&estimates[i], &estimates[j]) > limit + cuts.tolerance {
+                if distance(&estimates[i], &estimates[j]) > limit + clustering.tolerance {
                     self.alike.part(i, j);
                 }
             }
@@ -141,8 +141,8 @@ impl LocalServer {
     /// Algorithm 2, lines 2 to 6.
     fn begin(&mut self, phase: u64, cx: &mut Cx<'_, FclubMsg>) {
         self.phase = phase;
-        if let Some(cuts) = self.rules.clustering {
-            self.delete_edges(cuts);
+        if let Some(clustering) = self.rules.clustering {
+            self.delete_edges(clustering);
             self.regroup();
         }
         cx.send(self.server, FclubMsg::Structure { phase, clusters: self.clusters.len() as u32 });
@@ -171,7 +171,7 @@ impl LocalServer {
         self.phase = phase;
         for (cluster, &members) in self.clusters.iter_mut().zip(members) {
             if renewed {
-                cluster.announce(Company { members, clusters });
+                cluster.announce(GlobalCluster { members, clusters });
             } else {
                 cluster.resume();
             }

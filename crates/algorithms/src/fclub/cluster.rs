@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::definite;
 use super::message::FclubMsg;
 use super::params::{Rules, Shift};
-use super::radius::Company;
+use super::radius::GlobalCluster;
 
 /// S, dS, and what they are made of. S (`base`) is the last view and the uploads that it does not hold; it
 /// consists of released statistics alone.
@@ -20,9 +20,9 @@ use super::radius::Company;
 pub struct LocalCluster {
     /// Positions of its users in their server's list.
     users: Vec<u32>,
-    company: Company,
-    /// The company it will have with the view that has been announced.
-    announced: Option<Company>,
+    global: GlobalCluster,
+    /// The one it will be part of with the view that has been announced.
+    announced: Option<GlobalCluster>,
     /// It has reported, and does not know yet where it belongs.
     waiting: bool,
     exchanged: Exchanged,
@@ -46,12 +46,12 @@ pub struct LocalCluster {
 impl LocalCluster {
     /// All users of a server, before anything is known.
     pub(super) fn new(users: Vec<u32>, rules: &Rules, nothing: Arc<View>) -> Self {
-        let company = Company { members: rules.servers, clusters: 1 };
-        let model = Factor::ridge(rules.dim, rules.base * f64::from(company.members));
+        let global = GlobalCluster { members: rules.servers, clusters: 1 };
+        let model = Factor::ridge(rules.dim, rules.base * f64::from(global.members));
         let empty = LinearStats::empty(rules.dim);
         LocalCluster {
             users,
-            company,
+            global,
             announced: None,
             waiting: false,
             exchanged: Exchanged::new(nothing),
@@ -90,9 +90,9 @@ impl LocalCluster {
         self.users.push(user);
     }
 
-    /// With whom it shares.
-    pub fn company(&self) -> Company {
-        self.company
+    /// The global cluster it is part of.
+    pub fn global(&self) -> GlobalCluster {
+        self.global
     }
 
     pub(super) fn is_waiting(&self) -> bool {
@@ -113,7 +113,7 @@ impl LocalCluster {
     }
 
     fn ridge(&self, rules: &Rules) -> f64 {
-        rules.base * f64::from(self.company.members)
+        rules.base * f64::from(self.global.members)
     }
 
     /// Brings both models up to date with the last download.
@@ -166,7 +166,7 @@ impl LocalCluster {
         } else {
             (&self.model, self.base.count)
         };
-        let radius = rules.beta.radius(factor.log_det(), count, self.company);
+        let radius = rules.beta.radius(factor.log_det(), count, self.global);
         Scores::lend(|scores| {
             factor.score(arms.features(), scores);
             let values = scores.mean.iter().zip(&scores.width2);
@@ -258,8 +258,8 @@ impl LocalCluster {
     }
 
     /// A view of a new global cluster is on its way.
-    pub(super) fn announce(&mut self, company: Company) {
-        self.announced = Some(company);
+    pub(super) fn announce(&mut self, global: GlobalCluster) {
+        self.announced = Some(global);
     }
 
     /// A download, renewing or not; `Err` changes nothing.
@@ -270,11 +270,11 @@ impl LocalCluster {
         rules: &Rules,
     ) -> Result<(), Misbehaviour> {
         view.stats().check_shape(rules.dim, false)?;
-        let company = self.announced.unwrap_or(self.company);
+        let global = self.announced.unwrap_or(self.global);
         if view.version() < self.exchanged.view().version() {
             return Ok(());
         }
-        view.check(rules.base * f64::from(company.members))?;
+        view.check(rules.base * f64::from(global.members))?;
         if self.announced.is_some() {
             // Lines 13 to 15 of Algorithm 2: what was reported is part of the view.
             self.exchanged.restart(view);
@@ -287,7 +287,7 @@ impl LocalCluster {
                 }
             }
             self.announced = None;
-            self.company = company;
+            self.global = global;
             self.waiting = false;
         } else {
             self.exchanged.check_number(merged)?;

@@ -19,7 +19,7 @@ pub use params::{
     CdpParams, Clustering, Common, Delays, FclubDcParams, FclubParams, HomoDcParams, HomoParams, Privacy,
     Promise, Rules, Shift, Valid,
 };
-pub use radius::Company;
+pub use radius::GlobalCluster;
 pub use server::GlobalServer;
 
 use cahoots_core::{Algorithm, Claim, ParamError, Seat, Seating, Setting};

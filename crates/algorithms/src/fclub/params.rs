@@ -216,7 +216,7 @@ pub struct Rules {
     /// Decide with S + dS, as the authors' code does.
     pub(super) decide_ahead: bool,
     /// Eq. (3), Eq. (4), footnote 2; `None`: all users are one cluster.
-    pub(super) clustering: Option<Cuts>,
+    pub(super) clustering: Option<ClusteringRules>,
     pub(super) ln_upload: f64,
     pub(super) ln_download: f64,
     pub(super) servers: u32,
@@ -226,7 +226,7 @@ pub struct Rules {
 
 /// alpha_1, alpha_2 and eta.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cuts {
+pub struct ClusteringRules {
     pub(super) deletion: f64,
     pub(super) merge: f64,
     pub(super) tolerance: f64,
@@ -333,8 +333,8 @@ impl Common {
 }
 
 impl Clustering {
-    fn check(&self) -> Result<Cuts, ParamError> {
-        Ok(Cuts {
+    fn check(&self) -> Result<ClusteringRules, ParamError> {
+        Ok(ClusteringRules {
             deletion: ParamError::not_negative("deletion", self.deletion)?,
             merge: ParamError::not_negative("merge", self.merge)?,
             tolerance: ParamError::not_negative("tolerance", self.tolerance)?,

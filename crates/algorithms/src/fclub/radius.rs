@@ -22,7 +22,7 @@ pub struct Beta {
 
 /// A global cluster as a local one knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Company {
+pub struct GlobalCluster {
     /// L': local clusters that share, this one included.
     pub members: u32,
     /// m: global clusters in all.
@@ -31,8 +31,8 @@ pub struct Company {
 
 impl Beta {
     /// For a model with this log-det (everything included) and this many observations.
-    pub(super) fn radius(&self, log_det: f64, count: u64, company: Company) -> f64 {
-        let (members, clusters) = (f64::from(company.members), f64::from(company.clusters));
+    pub(super) fn radius(&self, log_det: f64, count: u64, global: GlobalCluster) -> f64 {
+        let (members, clusters) = (f64::from(global.members), f64::from(global.clusters));
         let failure = 2.0 * libm::log(clusters * self.servers / self.failure_prob);
         let gain = match self.form {
             Radius::Fixed(radius) => return self.scale * radius,
@@ -74,17 +74,17 @@ mod tests {
     #[test]
     fn lemma_1_without_privacy() {
         // 0.5 sqrt(2 ln(5 * 5 / 0.1) + 10 ln(1 + 2000 / 50)) + sqrt 5
-        let radius = beta().radius(0.0, 2000, Company { members: 5, clusters: 5 });
+        let radius = beta().radius(0.0, 2000, GlobalCluster { members: 5, clusters: 5 });
         let expected = 0.5 * (2.0 * libm::log(250.0) + 10.0 * libm::log(41.0)).sqrt() + 5f64.sqrt();
         assert!((radius - expected).abs() < 1e-12, "{radius} {expected}");
     }
 
     #[test]
     fn noise_widens_it() {
-        let company = Company { members: 2, clusters: 3 };
+        let global = GlobalCluster { members: 2, clusters: 3 };
         let private = Beta { rho_min: 10.0, rho_max: 30.0, kappa: 4.0, ..beta() };
         let expected =
             0.5 * (2.0 * libm::log(150.0) + 10.0 * libm::log(3.5)).sqrt() + 60f64.sqrt() + 2f64.sqrt() * 4.0;
-        assert!((private.radius(0.0, 100, company) - expected).abs() < 1e-12);
+        assert!((private.radius(0.0, 100, global) - expected).abs() < 1e-12);
     }
 }

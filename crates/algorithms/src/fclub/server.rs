@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::definite;
 use super::group::{Group, Local, definite_view};
 use super::message::FclubMsg;
-use super::params::{Cuts, Rules, Valid};
+use super::params::{ClusteringRules, Rules, Valid};
 use crate::kit::clusters::{distance, novelty};
 
 /// Merges local clusters that are alike, and what they upload.
@@ -172,7 +172,7 @@ impl GlobalServer {
             known.extend(reports.iter().cloned().enumerate().map(|(i, stats)| ((*node, i as u32), stats)));
         }
         let partition = match self.rules.clustering {
-            Some(cuts) => self.merge(&known, cuts),
+            Some(clustering) => self.merge(&known, clustering),
             None => vec![known.keys().copied().collect()],
         };
         let places: BTreeMap<Local, u32> = (0..)
@@ -197,15 +197,15 @@ impl GlobalServer {
     }
 
     /// Line 7: Eq. (4) for all pairs; what hangs together is one cluster.
-    fn merge(&self, known: &BTreeMap<Local, LinearStats>, cuts: Cuts) -> Vec<Vec<Local>> {
+    fn merge(&self, known: &BTreeMap<Local, LinearStats>, clustering: ClusteringRules) -> Vec<Vec<Local>> {
         let locals: Vec<Local> = known.keys().copied().collect();
         let estimates: Vec<Vec<f64>> =
             known.values().map(|stats| definite::model(stats, self.rules.base).0.theta()).collect();
         let counts: Vec<f64> = known.values().map(|stats| novelty(stats.count)).collect();
         let mut graph = Graph::new(locals.len());
         for i in 0..locals.len() {
-            for j in (0..i).filter(|&j| cuts.merge_within || locals[i].0 != locals[j].0) {
-                let limit = cuts.merge * (counts[i] + counts[j]) + cuts.tolerance;
+            for j in (0..i).filter(|&j| clustering.merge_within || locals[i].0 != locals[j].0) {
+                let limit = clustering.merge * (counts[i] + counts[j]) + clustering.tolerance;
                 graph.set(i, j, distance(&estimates[i], &estimates[j]) < limit);
             }
         }

@@ -1,7 +1,7 @@
 //! Li and Song's means: one of a client's twelve rewards is 0 or 1, everything else is the same.
 
 use cahoots_algorithms::kit::arms::ArmValues;
-use cahoots_algorithms::dp_mab::{Audience, Calibration, Means, Noise};
+use cahoots_algorithms::dp_mab::{Audience, MeanNoise, Means, Protection};
 use cahoots_core::{ArmIndex, Keys, Mechanism as _, NodeId};
 
 use super::Subject;
@@ -44,27 +44,27 @@ pub(super) fn subjects() -> Vec<Subject> {
 }
 
 fn published(second: bool, seed: u64) -> f64 {
-    seen(Calibration::Published, 0.1, 50, 1, second, seed)
+    seen(Protection::Published, 0.1, 50, 1, second, seed)
 }
 
 fn local(second: bool, seed: u64) -> f64 {
-    seen(Calibration::Local, 1.0, 50, 1, second, seed)
+    seen(Protection::Local, 1.0, 50, 1, second, seed)
 }
 
 fn central(second: bool, seed: u64) -> f64 {
-    seen(Calibration::Central, 1.0, 10, 10, second, seed)
+    seen(Protection::Central, 1.0, 10, 10, second, seed)
 }
 
 /// What is seen of `messages` clients: the sum of their means.
 fn seen(
-    calibration: Calibration,
+    protection: Protection,
     epsilon: f64,
     participants: u32,
     messages: u32,
     second: bool,
     seed: u64,
 ) -> f64 {
-    let noise = Noise { calibration, epsilon, participants, everyone: true, audience: Audience::Server };
+    let noise = MeanNoise { protection, epsilon, participants, everyone: true, audience: Audience::Server };
     let mut rng = Keys::from_seed(seed).privacy(NodeId(0), 0);
     let mut mean = |client: u32| {
         let sum = if second && client == 0 { 6.0 } else { 5.0 };

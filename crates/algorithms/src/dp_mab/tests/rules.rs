@@ -4,17 +4,17 @@ use cahoots_core::{Algorithm, ArmIndex};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::noise::{Audience, Calibration, Noise};
+use super::super::noise::{Audience, MeanNoise, Protection};
 use super::super::rules::{Limit, Rules, average};
 use super::super::{CdpMab, CdpValid};
 use super::setting;
 
-fn rules(participants: u32, calibration: Calibration, epsilon: f64) -> Rules {
+fn rules(participants: u32, protection: Protection, epsilon: f64) -> Rules {
     Rules {
         arms: 100,
         horizon: 1e5,
         limit: None,
-        noise: Noise { calibration, epsilon, participants, everyone: true, audience: Audience::Server },
+        noise: MeanNoise { protection, epsilon, participants, everyone: true, audience: Audience::Server },
         as_printed: false,
     }
 }
@@ -26,7 +26,7 @@ fn log(arms: f64, r: f64) -> f64 {
 #[test]
 fn line_4_and_5_as_printed() {
     let (m, epsilon) = (50.0f64, 0.1);
-    let rules = rules(50, Calibration::Published, epsilon);
+    let rules = rules(50, Protection::Published, epsilon);
     let mut before = 0;
     for (r, active) in [(1u64, 100usize), (2, 60), (3, 17), (4, 3)] {
         let (round, gap) = (r as f64, libm::pow(0.5, r as f64));
@@ -47,7 +47,7 @@ fn line_4_and_5_as_printed() {
 
 #[test]
 fn section_4b_fewer_participants_and_fewer_rounds() {
-    let mut few = rules(10, Calibration::Published, 1.0);
+    let mut few = rules(10, Protection::Published, 1.0);
     few.limit = Some(Limit { rounds: 4, gap: 0.01 });
     assert!((few.target(1) - libm::pow(0.01, 0.25)).abs() < 1e-15);
     assert!((few.target(4) - 0.01).abs() < 1e-15);
@@ -63,20 +63,20 @@ fn section_4b_fewer_participants_and_fewer_rounds() {
 #[test]
 fn the_calibrations_need_their_own_lengths() {
     let log = log(100.0, 2.0);
-    let second = |calibration| {
-        let rules = rules(50, calibration, 0.001);
+    let second = |protection| {
+        let rules = rules(50, protection, 0.001);
         (rules.pulls(2, 100, 0), rules.radius(2, 100, 1) - rules_none().radius(2, 100, 1))
     };
-    let (pulls, radius) = second(Calibration::Local);
+    let (pulls, radius) = second(Protection::Local);
     assert_eq!(pulls, (8.0 * 2.0 * (2.0 * log).sqrt() / (50f64.sqrt() * 0.001 * 0.25)).ceil() as u64);
     assert!((radius - 2.0 * (8.0 * log).sqrt() / (50f64.sqrt() * 0.001)).abs() < 1e-6);
-    let (pulls, radius) = second(Calibration::Central);
+    let (pulls, radius) = second(Protection::Central);
     assert_eq!(pulls, (4.0 * 2.0 * log / (50.0 * 0.001 * 0.25)).ceil() as u64);
     assert!((radius - 2.0 * log / (50.0 * 0.001)).abs() < 1e-6);
 }
 
 fn rules_none() -> Rules {
-    rules(50, Calibration::None, 1.0)
+    rules(50, Protection::None, 1.0)
 }
 
 #[test]
@@ -117,9 +117,9 @@ proptest! {
     fn epochs_always_grow(
         participants in 1u32..200, epsilon in 0.001f64..10.0, which in 0usize..4, gap in 0.001f64..0.9, rounds in 1u64..9,
     ) {
-        let calibration = [Calibration::Published, Calibration::Local, Calibration::Central, Calibration::None][which];
-        let limited = Rules { limit: Some(Limit { rounds, gap }), ..rules(participants, calibration, epsilon) };
-        for rules in [limited, rules(participants, calibration, epsilon)] {
+        let protection = [Protection::Published, Protection::Local, Protection::Central, Protection::None][which];
+        let limited = Rules { limit: Some(Limit { rounds, gap }), ..rules(participants, protection, epsilon) };
+        for rules in [limited, rules(participants, protection, epsilon)] {
             let mut before = 0;
             for r in 1..=rules.limit.map_or(12, |limit| limit.rounds) {
                 let pulls = rules.pulls(r, 100, before);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cahoots_core::policy::{LinearModel, LinearPolicy};
 use cahoots_core::{
-    ArmSet, Buffered, Choice, Cx, Misbehaviour, NodeId, Picked, Seat, Stream, Unprotected, View,
+    ArmSet, Buffered, Choice, Cx, LinearStats, Misbehaviour, NodeId, Picked, Seat, Stream, Unprotected, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ impl FederatedLinear {
     }
 
     /// Learns from many observations at once, given as their sums.
-    pub fn observe_all(&mut self, observations: &cahoots_core::LinearStats) {
+    pub fn observe_all(&mut self, observations: &LinearStats) {
         self.known.observe_all(observations);
     }
 
