@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cahoots_algorithms::registry::ours;
-use cahoots_node::known;
-use cahoots_node::soak::LockstepRound;
+use cahoots_algorithms::registry;
 use cahoots_sim::run::Scenario;
 use cahoots_sim::worlds::Worlds;
+use cahoots_testkit::lockstep::ours;
 use cahoots_testkit::scenarios;
+use cahoots_testkit::soak::LockstepRound;
 use cahoots_testkit::suite::Suite;
 use toml::Table;
 
@@ -20,7 +20,7 @@ fn run(algorithm: &str, params: &str, scenario: &Scenario, seed: u64, kills: u64
     let params: Table = toml::from_str(params).unwrap();
     let pause = Duration::from_millis(40);
     let round = LockstepRound {
-        known: &known(),
+        known: &ours(),
         algorithm,
         params: &params,
         scenario,
@@ -35,7 +35,7 @@ fn run(algorithm: &str, params: &str, scenario: &Scenario, seed: u64, kills: u64
 
 #[test]
 fn every_algorithm_ends_in_the_simulators_bytes() {
-    for (seed, suite) in ours::<Suite>().iter().enumerate() {
+    for (seed, suite) in registry::ours::<Suite>().iter().enumerate() {
         let (name, fitting) = (suite.name, scenarios::fitting(suite, &Worlds::ours()));
         assert!(!fitting.is_empty(), "no scenario fits {name}");
         for scenario in &fitting {
