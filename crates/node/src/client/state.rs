@@ -466,3 +466,6 @@ pub(super) fn member(
 pub(super) fn ticks(time: Duration, tick: Duration) -> Tick {
     (time.as_nanos() / tick.as_nanos().max(1)).max(1) as Tick
 }
+
+#[cfg(test)]
+mod tests;

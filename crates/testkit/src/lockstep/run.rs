@@ -255,3 +255,6 @@ impl Conductor for Run {
             .then(|| postcard::to_stdvec(&self.schedule).expect("progress can always be written"))
     }
 }
+
+#[cfg(test)]
+mod tests;
