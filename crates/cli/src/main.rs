@@ -68,7 +68,7 @@ fn main() -> ExitCode {
             eprintln!("cahoots: an internal error, which should be reported: {panic}");
         }
     }));
-    let ours = Known { simulated: cahoots_lab::catalogue(), live: cahoots_node::known() };
+    let ours = Known { simulated: cahoots_lab::catalogue(), live: cahoots_testkit::lockstep::ours() };
     match dispatch(Cli::parse(), &ours) {
         Ok(()) => ExitCode::SUCCESS,
         Err(LabError::Input(message)) => fail(&message, 2),

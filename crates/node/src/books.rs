@@ -51,7 +51,10 @@ impl Books {
 
     /// As they were kept; new ones where there are none.
     pub fn restore(bytes: Option<Vec<u8>>) -> Result<Books, String> {
-        bytes.map_or_else(|| Ok(Books::default()), |bytes| postcard::from_bytes(&bytes).map_err(|e| e.to_string()))
+        bytes.map_or_else(
+            || Ok(Books::default()),
+            |bytes| postcard::from_bytes(&bytes).map_err(|e| e.to_string()),
+        )
     }
 }
 
@@ -64,18 +67,21 @@ mod tests {
     fn facts_add_up_or_replace_each_other_and_survive() {
         let release = Fact::Release(Mechanism::<f64>::fact(&Unprotected));
         let mut books = Books::default();
-        books.enter(NodeId(1), [
-            release.clone(),
-            release,
-            Fact::Rounds(2),
-            Fact::Rounds(1),
-            Fact::Clusters(5),
-            Fact::Clusters(4),
-            Fact::Level("shift".into(), 2.0),
-            Fact::Level("shift".into(), 1.0),
-            Fact::Count("clipped".into(), 1.0),
-            Fact::Count("clipped".into(), 1.0),
-        ]);
+        books.enter(
+            NodeId(1),
+            [
+                release.clone(),
+                release,
+                Fact::Rounds(2),
+                Fact::Rounds(1),
+                Fact::Clusters(5),
+                Fact::Clusters(4),
+                Fact::Level("shift".into(), 2.0),
+                Fact::Level("shift".into(), 1.0),
+                Fact::Count("clipped".into(), 1.0),
+                Fact::Count("clipped".into(), 1.0),
+            ],
+        );
         assert_eq!((books.releases, books.accountant.unprotected(), books.rounds), (2, 2, 3));
         assert_eq!(books.clusters, Some(4));
         assert_eq!((books.values["shift"], books.values["clipped"]), (1.0, 2.0));

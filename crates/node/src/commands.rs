@@ -102,7 +102,7 @@ fn conclude(known: &Known, terms: &Terms, states: States, path: Option<&Path>) -
         let bytes = postcard::to_stdvec(&states).expect("bytes can be written");
         std::fs::write(path, bytes).map_err(|e| NodeError::Stopped(format!("{}: {e}", path.display())))?;
     }
-    let expected = terms.live(known)?.final_states(terms, &known.worlds)?;
+    let expected = known.lockstep()?.final_states(terms)?;
     let different: Vec<usize> =
         (0..expected.len()).filter(|&i| states.get(i) != Some(&expected[i])).collect();
     let verdict = if different.is_empty() { "equal" } else { "different" };

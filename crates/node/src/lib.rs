@@ -5,7 +5,7 @@
 //! [`client`]s keep one stream each ([`transport`]), number what they send and
 //! send it again until it is confirmed; a [`store`] holds a snapshot and the
 //! inputs since, so that a node that was killed continues bit for bit.
-//! `lockstep` hands out steps in the simulator's order, to prove it.
+//! In [`lockstep`], which tests bring along, steps are handed out in the simulator's order, to prove it.
 
 pub mod bench;
 pub mod books;
@@ -17,12 +17,12 @@ pub mod coordinator;
 pub mod error;
 pub mod http;
 pub mod live;
+pub mod lockstep;
 pub mod secret;
-pub mod soak;
 pub mod store;
 pub mod terms;
 pub mod transport;
 
 pub use error::NodeError;
-pub use live::{Known, Live, known};
+pub use live::{Known, Live};
 pub use terms::Terms;

@@ -2,50 +2,96 @@
 
 use std::sync::Arc;
 
-use cahoots_algorithms::registry;
 use cahoots_core::drive::{Blueprint, ClientNode, Saved, ServerNode};
-use cahoots_core::{Algorithm, Erase, NodeId, Seats};
-use cahoots_sim::catalogue::Catalogue;
-use cahoots_sim::driver::Options;
-use cahoots_sim::run;
-use cahoots_sim::simulated::Simulated;
-use cahoots_sim::worlds::Worlds;
+use cahoots_core::{Algorithm, Erase, NodeId, ParamError, Registry, Seats, Setting};
+use toml::Table;
 
-use crate::coordinator::States;
 use crate::error::NodeError;
+use crate::lockstep::Lockstep;
 use crate::terms::Terms;
 
 /// An algorithm that can be deployed.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
-    pub(crate) simulated: Simulated,
+    complete: fn(Table) -> Result<Table, ParamError>,
+    check: fn(Table, &Setting) -> Result<(), ParamError>,
     seats: fn(&Terms) -> Result<Seats, NodeError>,
     coordinator: fn(&Terms, Option<Saved<'_>>) -> Result<Box<dyn ServerNode>, NodeError>,
     client: fn(&Terms, NodeId, Option<Saved<'_>>) -> Result<Box<dyn ClientNode>, NodeError>,
-    final_states: fn(&Terms, &Worlds) -> Result<States, NodeError>,
 }
 
-/// The algorithms that a node can run, and the worlds that a lockstep run can be in.
-pub type Known = Catalogue<Live>;
+/// What a program can run: whatever a file or a coordinator names is looked up here.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The algorithms.
+    pub algorithms: Registry<Live>,
+    lockstep: Option<Arc<dyn Lockstep>>,
+}
 
-/// Our algorithms and our worlds.
-pub fn known() -> Arc<Known> {
-    Arc::new(Catalogue::new(registry::ours()))
+impl Known {
+    /// These algorithms.
+    pub fn new(algorithms: Registry<Live>) -> Known {
+        Known { algorithms, lockstep: None }
+    }
+
+    /// One more algorithm.
+    ///
+    /// # Panics
+    /// If its name is taken.
+    #[track_caller]
+    pub fn algorithm<A: Algorithm>(mut self) -> Known {
+        self.algorithms.add::<A>();
+        self
+    }
+
+    /// Federations in lockstep too.
+    pub fn with_lockstep(self, lockstep: impl Lockstep + 'static) -> Known {
+        Known { lockstep: Some(Arc::new(lockstep)), ..self }
+    }
+
+    /// Who knows how to run in lockstep.
+    pub fn lockstep(&self) -> Result<&dyn Lockstep, NodeError> {
+        self.lockstep.as_deref().ok_or_else(|| {
+            NodeError::Config(
+                "this program runs no federations in lockstep, which is for tests: remove [lockstep] and say \
+                 the [setting], or use the tests' program"
+                    .into(),
+            )
+        })
+    }
+
+    /// The algorithm of this name.
+    pub fn find(&self, name: &str) -> Result<&Live, NodeError> {
+        let found = self.algorithms.get(name);
+        found.ok_or_else(|| NodeError::Config(format!("there is no algorithm {name:?}")))
+    }
 }
 
 impl Erase for Live {
     fn of<A: Algorithm>() -> Live {
         Live {
-            simulated: Simulated::of::<A>(),
+            complete: |params| {
+                Table::try_from(typed::<A>(params)?).map_err(|e| ParamError::unreadable(e.to_string()))
+            },
+            check: |params, setting| A::check(typed::<A>(params)?, setting).map(|_| ()),
             seats: |terms| Ok(Seats::of::<A>(&terms.valid::<A>()?, &terms.setting)),
             coordinator: coordinator::<A>,
             client: client::<A>,
-            final_states: final_states::<A>,
         }
     }
 }
 
 impl Live {
+    /// Parameters with every default filled in, and with what is in the files that they name.
+    pub fn complete(&self, params: Table) -> Result<Table, ParamError> {
+        (self.complete)(params)
+    }
+
+    /// Checks parameters against a setting.
+    pub fn check(&self, params: Table, setting: &Setting) -> Result<(), ParamError> {
+        (self.check)(params, setting)
+    }
+
     /// Who sits where under these terms, and who hears whom.
     pub fn seats(&self, terms: &Terms) -> Result<Seats, NodeError> {
         (self.seats)(terms)
@@ -69,11 +115,13 @@ impl Live {
     ) -> Result<Box<dyn ClientNode>, NodeError> {
         (self.client)(terms, me, saved)
     }
+}
 
-    /// The final states of a lockstep run in the simulator, in single steps: server first, then every client.
-    pub fn final_states(&self, terms: &Terms, worlds: &Worlds) -> Result<States, NodeError> {
-        (self.final_states)(terms, worlds)
-    }
+/// Parameters by type, with what is in the files that they name.
+fn typed<A: Algorithm>(params: Table) -> Result<A::Params, ParamError> {
+    let unreadable = |e: toml::de::Error| ParamError::unreadable(e.message().trim());
+    let read = |path: &str| std::fs::read_to_string(path).map_err(|e| e.to_string());
+    A::read_files(params.try_into().map_err(unreadable)?, &read)
 }
 
 fn coordinator<A: Algorithm>(
@@ -94,13 +142,4 @@ fn client<A: Algorithm>(
 fn blueprint<A: Algorithm>(terms: &Terms) -> Result<Blueprint<A>, NodeError> {
     let params = toml::to_string(&terms.params).expect("parameters that were read from a table");
     Ok(Blueprint { params, valid: terms.valid::<A>()?, setting: terms.setting.clone().into() })
-}
-
-fn final_states<A: Algorithm>(terms: &Terms, worlds: &Worlds) -> Result<States, NodeError> {
-    let options = Options { single_steps: true, ..Options::default() };
-    let scenario = terms.lockstep.as_ref().ok_or_else(|| NodeError::Config("no lockstep".into()))?;
-    let mut simulation = run::prepare::<A>(worlds, &terms.params, scenario, terms.seed, options)
-        .map_err(|e| NodeError::Config(e.to_string()))?;
-    simulation.run(&mut |_| true);
-    Ok(simulation.states())
 }

@@ -2,8 +2,7 @@
 //! parameters, the setting and the seed of its decisions. A client is told by
 //! its coordinator when it first joins, and keeps them in its store.
 
-use cahoots_core::{Algorithm, Seats, Setting};
-use cahoots_sim::run::{self, Scenario};
+use cahoots_core::{Algorithm, ParamError, Seats, Setting};
 use serde::{Deserialize, Serialize};
 
 use crate::error::NodeError;
@@ -21,10 +20,10 @@ pub struct Terms {
     pub params: toml::Table,
     /// What is given before anything is learned.
     pub setting: Setting,
-    /// A lockstep run: the world to live in. For tests alone, because privacy
-    /// noise then follows from the seed, as in the simulator.
+    /// A run in lockstep: its scenario, which only a [`Lockstep`](crate::lockstep::Lockstep) can read. For
+    /// tests alone, because privacy noise then follows from the seed, as in the simulator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lockstep: Option<Scenario>,
+    pub lockstep: Option<toml::Table>,
 }
 
 impl Terms {
@@ -36,31 +35,11 @@ impl Terms {
         setting: Setting,
         seed: u64,
     ) -> Result<Terms, NodeError> {
-        let wrong = |e: run::RunError| NodeError::Config(e.to_string());
-        let simulated = known.find(algorithm).map_err(wrong)?.simulated;
-        let params = simulated.complete(params.clone()).map_err(wrong)?;
-        simulated.check(params.clone(), &setting).map_err(wrong)?;
+        let wrong = |e: ParamError| NodeError::Config(format!("algorithm: {e}"));
+        let live = known.find(algorithm)?;
+        let params = live.complete(params.clone()).map_err(wrong)?;
+        live.check(params.clone(), &setting).map_err(wrong)?;
         Ok(Terms { algorithm: algorithm.into(), seed, params, setting, lockstep: None })
-    }
-
-    /// Checked terms of a lockstep run.
-    pub fn lockstep(
-        known: &Known,
-        algorithm: &str,
-        params: &toml::Table,
-        scenario: Scenario,
-        seed: u64,
-    ) -> Result<Terms, NodeError> {
-        let wrong = |e: run::RunError| NodeError::Config(e.to_string());
-        if !scenario.network.is_perfect() || scenario.rewards != Default::default() {
-            let why = "lockstep: a scenario with faults of its own cannot be run in lockstep; remove [lockstep.scenario.network] and [lockstep.scenario.rewards] (the real network has faults enough)";
-            return Err(NodeError::Config(why.into()));
-        }
-        // Who sits where, and what an oracle knows, may depend on the seed.
-        let (world, _) = scenario.build(&known.worlds, seed).map_err(wrong)?;
-        let scenario = scenario.complete(&known.worlds).map_err(wrong)?;
-        let terms = Terms::new(known, algorithm, params, world.setting().clone(), seed)?;
-        Ok(Terms { lockstep: Some(scenario), ..terms })
     }
 
     /// For the wire and the store.

@@ -80,6 +80,29 @@ fn a_store_in_use_of_someone_else_or_of_a_newer_version_is_refused() {
     assert!(error.contains("damaged") && error.contains("To recover"), "{error}");
 }
 
+#[test]
+fn a_store_of_the_version_before_is_refused_with_a_way_out_and_left_as_it_is() {
+    let (_folder, path) = folder();
+    let (mut store, _) = open(&path).unwrap();
+    let mut batch = Batch::default();
+    batch.set("format", 1u32.to_le_bytes().to_vec());
+    batch.snapshot(b"a state of the version before".to_vec());
+    store.commit(batch).unwrap();
+    log(&mut store, 0..3);
+    let killed = std::fs::read(&path).unwrap();
+    drop(store);
+    let stopped = std::fs::read(&path).unwrap();
+    assert!(killed != stopped, "a kill and a stop leave different files");
+    for (bytes, what) in [(stopped, "stopped"), (killed, "killed")] {
+        std::fs::write(&path, &bytes).unwrap();
+        let error = open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Older { found: 1, .. }), "{what}: {error}");
+        let words = error.to_string();
+        assert!(words.contains("left as it is") && words.contains("to upgrade, let every client"), "{words}");
+        assert!(std::fs::read(&path).unwrap() == bytes, "{what}: the file was written to");
+    }
+}
+
 /// The file of a store with `n` entries, as a kill leaves it.
 fn killed(n: u64) -> (tempfile::TempDir, PathBuf, Vec<u8>) {
     let (folder, path) = folder();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cahoots_lab::LabError;
 use cahoots_node::Known;
-use cahoots_node::soak::{Soak, soak};
+use cahoots_testkit::soak::{Soak, soak};
 
 use crate::print;
 

@@ -259,6 +259,8 @@ fn what_may_change_changes_by_a_logged_input_once() {
     client.reward(1, decided.id, 0.5, &keys(), &mut log).unwrap();
     assert_eq!(client.take_step().posted.len(), 1, "every one counts now");
     let mut again = blueprint.client(NodeId(0), None).unwrap();
-    log.iter().for_each(|entry| drop(again.replay(entry, &keys()).unwrap()));
+    for entry in &log {
+        again.replay(entry, &keys()).unwrap();
+    }
     assert!(again.save() == client.save());
 }

@@ -34,11 +34,8 @@ pub(super) fn run(
         if state.failed.is_some() {
             return Ok(());
         }
-        state.flush = false;
-        let mut batch: Batch = std::mem::take(&mut state.journal.batch);
-        let after = std::mem::take(&mut state.after);
-        let owes = std::mem::take(&mut state.owes);
-        let marks = state.marks();
+        let mut work = state.gather();
+        let mut batch: Batch = std::mem::take(&mut work.batch);
         if store.wants_snapshot(snapshot_every) || stop {
             let now = state.clock.now();
             if let Some(member) = &mut state.member {
@@ -52,7 +49,7 @@ pub(super) fn run(
         let committed = if batch.is_empty() { Ok(()) } else { store.commit(batch) };
         let mut state = shared.lock();
         match committed {
-            Ok(()) => state.committed(marks, owes, after),
+            Ok(()) => state.committed(work),
             Err(error) => {
                 state.fail(error.to_string());
                 shared.over.notify_waiters();

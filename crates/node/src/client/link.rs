@@ -180,8 +180,16 @@ impl Shared {
                     "terms that do not fit their hash: the coordinator runs another version".into(),
                 ));
             }
-            let member =
-                state::member(&self.known, terms, &self.federation, self.me, self.secret, None, Books::default(), None)?;
+            let member = state::member(
+                &self.known,
+                terms,
+                &self.federation,
+                self.me,
+                self.secret,
+                None,
+                Books::default(),
+                None,
+            )?;
             state.journal.batch.set("terms", welcome.terms.into_bytes());
             state.join(member, true);
             state.flush = true;

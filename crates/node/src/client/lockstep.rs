@@ -1,17 +1,15 @@
-//! A client in lockstep: it takes the steps that its coordinator hands out, in
-//! a world that it builds itself from the terms. No data ever travels.
-
-use std::collections::BTreeMap;
+//! A client in lockstep: it takes the steps that its coordinator hands out, with someone who stands in for
+//! its app. No data ever travels.
 
 use cahoots_core::drive::Event;
 use cahoots_core::link::Arrival;
-use cahoots_core::{ArmIndex, NodeId, Tick, UserId};
-use cahoots_sim::world::World;
+use cahoots_core::{NodeId, Tick, UserId};
 use serde::{Deserialize, Serialize};
 
 use super::state::State;
 use crate::error::NodeError;
 use crate::live::Known;
+use crate::lockstep::StandIn;
 use crate::terms::Terms;
 use crate::transport::proto::{Done, Grant, Letter, grant};
 use crate::transport::{self, Kind, Opened, frame};
@@ -21,35 +19,37 @@ use crate::transport::{self, Kind, Opened, frame};
 struct Progress {
     /// The last step taken.
     order: u64,
-    /// Pulls of plain arms by user, those made while waiting apart: their noise is numbered.
-    pulls: BTreeMap<(bool, u32, u32), u64>,
+    /// The stand-in's own.
+    stand_in: Option<Vec<u8>>,
 }
 
-/// The world and the progress in it.
-pub(super) struct Lockstep {
-    world: Box<dyn World>,
-    progress: Progress,
+/// Steps that were taken, and who stands in for the app.
+pub(super) struct Steps {
+    order: u64,
+    app: Box<dyn StandIn>,
 }
 
-impl Lockstep {
+impl Steps {
     pub(super) fn of(
         known: &Known,
         terms: &Terms,
         progress: Option<Vec<u8>>,
-    ) -> Result<Option<Lockstep>, NodeError> {
-        let Some(scenario) = &terms.lockstep else { return Ok(None) };
-        let (mut world, _) =
-            scenario.build(&known.worlds, terms.seed).map_err(|e| NodeError::Config(e.to_string()))?;
+    ) -> Result<Option<Steps>, NodeError> {
+        if terms.lockstep.is_none() {
+            return Ok(None);
+        }
         let progress: Progress = match progress {
             Some(bytes) => postcard::from_bytes(&bytes)
                 .map_err(|e| NodeError::Config(format!("lockstep progress: {e}")))?,
             None => Progress::default(),
         };
-        for (&(waiting, user, arm), &pulls) in &progress.pulls {
-            world.set_waiting(waiting);
-            world.pull_block(UserId(user), ArmIndex(arm), pulls);
-        }
-        Ok(Some(Lockstep { world, progress }))
+        let app = known.lockstep()?.stand_in(terms, progress.stand_in.as_deref())?;
+        Ok(Some(Steps { order: progress.order, app }))
+    }
+
+    fn progress(&self) -> Vec<u8> {
+        let progress = Progress { order: self.order, stand_in: Some(self.app.progress()) };
+        postcard::to_stdvec(&progress).expect("progress can always be written")
     }
 }
 
@@ -60,15 +60,15 @@ impl State {
         let member = self.member.as_mut().ok_or("a step before the terms were known")?;
         let mut lockstep = member.lockstep.take().ok_or("a step, but this is no lockstep run")?;
         let report = matches!(grant.step, Some(grant::Step::Report(_)));
-        let taken = if report || grant.order <= lockstep.progress.order {
+        let taken = if report || grant.order <= lockstep.order {
             Ok(())
         } else {
             self.step(&mut lockstep, grant.tick, grant.step)
         };
         if taken.is_ok() && !report {
-            lockstep.progress.order = lockstep.progress.order.max(grant.order);
+            lockstep.order = lockstep.order.max(grant.order);
         }
-        let progress = postcard::to_stdvec(&lockstep.progress).expect("progress can always be written");
+        let progress = lockstep.progress();
         let member = self.member.as_mut().expect("was there");
         member.lockstep = Some(lockstep);
         taken?;
@@ -93,7 +93,7 @@ impl State {
         Ok(())
     }
 
-    fn step(&mut self, lockstep: &mut Lockstep, tick: Tick, step: Option<grant::Step>) -> Result<(), String> {
+    fn step(&mut self, lockstep: &mut Steps, tick: Tick, step: Option<grant::Step>) -> Result<(), String> {
         let now = Some(tick);
         match step {
             Some(grant::Step::Start(_)) => {
@@ -120,19 +120,13 @@ impl State {
     }
 
     /// Decision and reward go into one commit: there is no state between them.
-    fn decide_and_reward(&mut self, lockstep: &mut Lockstep, tick: Tick, user: UserId) -> Result<(), String> {
+    fn decide_and_reward(&mut self, lockstep: &mut Steps, tick: Tick, user: UserId) -> Result<(), String> {
         let member = self.member.as_mut().expect("looked at by the caller");
-        lockstep.world.offer(tick, user, &mut self.arms);
         let waiting = member.machine.waits();
-        lockstep.world.set_waiting(waiting);
-        let plain = member.machine.seat().dim == 0;
+        lockstep.app.offer(tick, user, &mut self.arms);
         let decided = self.decide(user, Some(tick)).map_err(|e| e.to_string())?;
-        let arm = decided.picked.arm;
-        let pull = lockstep.world.pull(tick, user, &self.arms, arm);
-        if plain {
-            *lockstep.progress.pulls.entry((waiting, user.0, arm.0)).or_default() += 1;
-        }
-        self.reward(decided.id, pull.reward, Some(tick)).map_err(|e| e.to_string())?;
+        let reward = lockstep.app.reward(tick, user, &self.arms, decided.picked.arm, waiting);
+        self.reward(decided.id, reward, Some(tick)).map_err(|e| e.to_string())?;
         Ok(())
     }
 }

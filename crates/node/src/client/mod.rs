@@ -4,12 +4,16 @@
 //! ```no_run
 //! # fn main() -> Result<(), cahoots_node::NodeError> {
 //! use std::path::Path;
+//! use std::sync::Arc;
 //!
+//! use cahoots_algorithms::registry::ours;
+//! use cahoots_node::Known;
 //! use cahoots_node::client::{Arms, Client};
 //! use cahoots_node::config::ClientFile;
 //!
+//! let known = Arc::new(Known::new(ours()));
 //! let path = Path::new("examples/live/client.toml");
-//! let client = Client::open(ClientFile::read(path)?.config(path)?)?;
+//! let client = Client::open(ClientFile::read(path)?.config(&known, path)?)?;
 //! let arms = vec![vec![1.0, 0.0], vec![0.0, 1.0]];
 //! let decision = client.decide(None, Arms::Features(&arms))?;
 //! client.reward(decision.id, 1.0)?;

@@ -10,7 +10,7 @@ use cahoots_core::link::Arrival;
 use cahoots_core::{ArmBuffer, DecisionId, Keys, Misbehaviour, NodeId, Seating, Seats, Tick, UserId};
 use tokio::sync::oneshot;
 
-use super::lockstep::Lockstep;
+use super::lockstep::Steps;
 use crate::books::Books;
 use crate::clock::Clock;
 use crate::error::NodeError;
@@ -63,7 +63,16 @@ pub(super) struct Member {
     pub(super) seats: Seats,
     pub(super) keys: Keys,
     pub(super) head: Letterhead,
-    pub(super) lockstep: Option<Lockstep>,
+    pub(super) lockstep: Option<Steps>,
+}
+
+/// What one commit makes durable, and what may happen once it has.
+pub(super) struct Work {
+    pub(super) batch: Batch,
+    marks: Marks,
+    owes: Owes,
+    /// Frames that leave after it.
+    after: Vec<Frame>,
 }
 
 /// Who waits for a commit.
@@ -329,8 +338,19 @@ impl State {
         Marks { entries, sent: ends.sent, received: ends.received, peers: peers.collect() }
     }
 
+    /// Everything since the last commit; what comes now gathers for the next.
+    pub(super) fn gather(&mut self) -> Work {
+        self.flush = false;
+        Work {
+            marks: self.marks(),
+            batch: std::mem::take(&mut self.journal.batch),
+            owes: std::mem::take(&mut self.owes),
+            after: std::mem::take(&mut self.after),
+        }
+    }
+
     /// A commit went through: acknowledge, confirm, send.
-    pub(super) fn committed(&mut self, marks: Marks, owes: Owes, after: Vec<Frame>) {
+    pub(super) fn committed(&mut self, Work { marks, owes, after, .. }: Work) {
         let (entries, received) = (marks.entries, marks.received);
         self.durable = marks;
         self.taken = 0;
@@ -437,7 +457,7 @@ pub(super) fn member(
         seats,
         keys: crate::secret::keys(&terms, secret),
         head: Letterhead { federation: federation.into(), from: me, parameters: terms.hash() },
-        lockstep: Lockstep::of(known, &terms, progress)?,
+        lockstep: Steps::of(known, &terms, progress)?,
         terms,
     })
 }
@@ -446,3 +466,6 @@ pub(super) fn member(
 pub(super) fn ticks(time: Duration, tick: Duration) -> Tick {
     (time.as_nanos() / tick.as_nanos().max(1)).max(1) as Tick
 }
+
+#[cfg(test)]
+mod tests;

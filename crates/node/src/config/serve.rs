@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cahoots_core::{NodeId, Setting};
-use cahoots_sim::run::Scenario;
 use serde::Deserialize;
 
 use super::{beside, one, read, seconds, thousand};
@@ -84,8 +83,8 @@ pub struct SettingTable {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockstepTable {
-    /// World and horizon.
-    pub scenario: Scenario,
+    /// World and horizon, for who knows how to run in lockstep.
+    pub scenario: toml::Table,
     /// Where to write the final states.
     pub states: Option<PathBuf>,
 }
@@ -133,9 +132,9 @@ impl ServeFile {
     pub fn config(&self, known: &Arc<Known>, path: &Path) -> Result<CoordinatorConfig, NodeError> {
         let AlgorithmTable { kind, params } = &self.algorithm;
         let terms = match (&self.lockstep, &self.setting) {
-            (Some(lockstep), None) => {
-                Terms::lockstep(known, kind, params, lockstep.scenario.clone(), self.seed)
-            }
+            (Some(lockstep), None) => known
+                .lockstep()
+                .and_then(|runs| runs.terms(known, kind, params, &lockstep.scenario, self.seed)),
             (None, Some(setting)) => Terms::new(known, kind, params, setting.setting(), self.seed),
             (Some(_), Some(_)) => Err(NodeError::Config(
                 "[setting] and [lockstep] exclude each other: the scenario is the setting".into(),

@@ -8,38 +8,40 @@ use cahoots_core::link::{Arrival, Ends};
 use cahoots_core::{Keys, Membership, NodeId, ParamError, Seats, Tick};
 use tokio::sync::{mpsc, oneshot};
 
-use super::lockstep::{Next, Order, Run, Step};
 use super::members::{Members, PREFIX};
 use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
 use crate::books::Books;
 use crate::clock::Clock;
 use crate::error::NodeError;
+use crate::lockstep::Conductor;
 use crate::secret;
 use crate::store::{Batch, Store, StoreError};
-use crate::transport::proto::{Change, Confirm, Decide, Frame, Grant, Hello, Report, Start, Wake, Welcome, grant};
-use crate::transport::{self, Inbound, Kind, Letterhead, Opened, Session, confirm, confirm_peer, frame, refusal};
+use crate::transport::proto::{Change, Confirm, Frame, Hello, Welcome};
+use crate::transport::{
+    self, Inbound, Kind, Letterhead, Opened, Session, confirm, confirm_peer, frame, refusal,
+};
 
 /// Commands that one commit makes durable at most.
 const BATCH: usize = 1024;
 
 pub(super) struct Core {
-    machine: Box<dyn ServerNode>,
+    pub(super) machine: Box<dyn ServerNode>,
     books: Books,
     seats: Seats,
     store: Store,
-    batch: Batch,
+    pub(super) batch: Batch,
     keys: Keys,
     clock: Clock,
-    head: Letterhead,
+    pub(super) head: Letterhead,
     terms: String,
-    members: Members,
-    lockstep: Option<Run>,
-    finish: Option<oneshot::Sender<States>>,
+    pub(super) members: Members,
+    pub(super) lockstep: Option<Box<dyn Conductor>>,
+    pub(super) finish: Option<oneshot::Sender<States>>,
     /// Frames that leave after the next commit.
-    after: Vec<(NodeId, Frame)>,
+    pub(super) after: Vec<(NodeId, Frame)>,
     /// Clients for whom something new may leave after the next commit.
     touched: BTreeSet<NodeId>,
-    granted: Option<(u64, Session)>,
+    pub(super) granted: Option<(u64, Session)>,
     snapshot_every: u64,
     status: CoordinatorStatus,
 }
@@ -88,12 +90,19 @@ impl Core {
             clock.seen(tick);
             books.enter(NodeId::SERVER, machine.take_step().facts);
         }
-        let lockstep = Run::of(&config.known, &config.terms, store.get("lockstep")?)?;
+        let seats = live.seats(&config.terms)?;
+        let lockstep = match &config.terms.lockstep {
+            Some(_) => {
+                let progress = store.get("lockstep")?;
+                Some(config.known.lockstep()?.conductor(&config.terms, seats.clone(), progress)?)
+            }
+            None => None,
+        };
         let new = recovered.snapshot.is_none() && recovered.log.is_empty();
         let mut core = Core {
             machine,
             books,
-            seats: live.seats(&config.terms)?,
+            seats,
             members: Members::restore(store.list(PREFIX)?),
             store,
             batch: Batch::default(),
@@ -188,12 +197,10 @@ impl Core {
         match kind {
             Kind::Envelope(envelope) => {
                 if let Err(reason) = self.envelope(client, envelope) {
-                    tracing::warn!(%client, reason, "connection reset");
                     self.reject(client, reason);
                 }
             }
             Kind::Confirm(Confirm { peer: Some(peer), .. }) if !self.seats.hears(NodeId(peer), client) => {
-                self.status.refused += 1;
                 self.reject(client, format!("a confirmation for {}, to whom it cannot speak", NodeId(peer)));
             }
             Kind::Confirm(Confirm { sequence, peer: Some(peer) }) => {
@@ -257,7 +264,7 @@ impl Core {
         let Opened { sequence, skipped, payload } = transport::open(envelope, &self.head, client)?;
         if let Some(run) = &mut self.lockstep {
             if sequence > self.machine.ends(client).received {
-                run.post(client, NodeId::SERVER, sequence, payload);
+                run.came(client, NodeId::SERVER, sequence, payload);
                 return Ok(());
             }
         } else if self.machine.check(client, sequence, skipped).map_err(|e| e.to_string())? == Arrival::Next {
@@ -279,7 +286,6 @@ impl Core {
     ) -> Result<(), String> {
         let to = NodeId(envelope.to);
         if !self.seats.hears(to, client) {
-            self.status.refused += 1;
             return Err(format!("a message to {to}, who does not hear {client}"));
         }
         let Some(run) = &mut self.lockstep else {
@@ -299,7 +305,7 @@ impl Core {
         let Opened { sequence, payload, .. } = transport::open(envelope, &head, client)?;
         let delivered = run.delivered(client, to);
         if sequence > delivered {
-            run.post(client, to, sequence, payload);
+            run.came(client, to, sequence, payload);
         } else {
             self.after.push((client, confirm_peer(delivered, to)));
         }
@@ -319,6 +325,8 @@ impl Core {
 
     /// Resets a connection; the client comes back and starts from what is confirmed.
     fn reject(&mut self, client: NodeId, reason: String) {
+        self.status.refused += 1;
+        tracing::warn!(%client, reason, "connection reset");
         if let Some(connected) = self.members.connected.get(&client) {
             let _ = connected.outbox.send(refusal(reason, false));
         }
@@ -326,8 +334,8 @@ impl Core {
     }
 
     /// Log, then step; what follows from it waits for the next commit.
-    fn event(&mut self, event: Event<Vec<u8>>) {
-        let now: Tick = self.lockstep.as_ref().map_or_else(|| self.clock.now(), Run::tick);
+    pub(super) fn event(&mut self, event: Event<Vec<u8>>) {
+        let now: Tick = self.lockstep.as_ref().map_or_else(|| self.clock.now(), |run| run.tick());
         let from = match &event {
             Event::Message { from, .. } => Some(*from),
             _ => None,
@@ -361,62 +369,6 @@ impl Core {
         let everyone = self.members.connected.keys();
         self.after.extend(everyone.map(|client| (*client, frame(Kind::Change(change.clone())))));
         Ok(version)
-    }
-
-    /// Lockstep: takes all steps that are the coordinator's own, then hands out one.
-    fn advance(&mut self) {
-        while let Some(run) = &mut self.lockstep {
-            match run.next(self.machine.wake()) {
-                Next::Event(event) => self.event(event),
-                Next::Wait => break,
-                Next::Finished(clients) => {
-                    if let Some(finish) = self.finish.take() {
-                        let _ = finish.send(std::iter::once(self.machine.state()).chain(clients).collect());
-                    }
-                    break;
-                }
-            }
-        }
-        let Some(run) = &mut self.lockstep else { return };
-        if let Some(progress) = run.progress() {
-            self.batch.set("lockstep", progress);
-        }
-        if let Some(order) = run.waiting()
-            && let Some(connected) = self.members.connected.get(&order.client)
-            && self.granted != Some((order.number, connected.session))
-        {
-            let session = connected.session;
-            if let Some(grant) = self.grant(order) {
-                self.granted = Some((order.number, session));
-                self.after.push((order.client, grant));
-            }
-        }
-    }
-
-    /// A step to hand out; none while a message that is to be delivered has not come.
-    fn grant(&mut self, order: Order) -> Option<Frame> {
-        let run = self.lockstep.as_ref()?;
-        let known = run.known(order.client);
-        let step = match order.step {
-            Step::Start => grant::Step::Start(Start {}),
-            Step::Decide(user) => grant::Step::Decide(Decide { user: user.0 }),
-            Step::Wake => grant::Step::Wake(Wake {}),
-            Step::Report => grant::Step::Report(Report {}),
-            Step::Deliver { from, sequence } if from != NodeId::SERVER => {
-                let payload = run.letter(from, order.client, sequence)?.to_vec();
-                let head = Letterhead { from, ..self.head.clone() };
-                grant::Step::Deliver(head.around(order.client, sequence, 0, payload))
-            }
-            Step::Deliver { sequence, .. } => {
-                let queues = self.machine.queues();
-                let message = queues.after(order.client, sequence - 1).next();
-                let message = message.filter(|message| message.sequence == sequence);
-                // A client that has it already will only be asked to answer again.
-                let envelope = message.map(|message| self.head.envelope(order.client, message));
-                grant::Step::Deliver(envelope.unwrap_or_default())
-            }
-        };
-        Some(frame(Kind::Grant(Grant { order: order.number, tick: order.tick, step: Some(step), known })))
     }
 
     /// One commit for everything that came.

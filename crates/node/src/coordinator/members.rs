@@ -152,3 +152,6 @@ impl Members {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;

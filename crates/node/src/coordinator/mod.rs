@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use cahoots_core::ParamError;
 use serde::Serialize;
 use tokio::net::TcpListener;
-use cahoots_core::ParamError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::NodeError;
@@ -58,7 +58,7 @@ pub struct CoordinatorStatus {
     pub sent: u64,
     /// Messages between clients that were passed on.
     pub relayed: u64,
-    /// Messages that the machine refused.
+    /// Messages and confirmations that were refused: by the machine, or before they reached it or anyone.
     pub refused: u64,
     /// Commits since the start of this process.
     pub commits: u64,

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::Mutex;
 
 use serde::Deserialize;
 
@@ -57,5 +58,71 @@ impl redb::StorageBackend for Backend {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.file.write_all_at(data, offset)
+    }
+}
+
+/// A file that is read and not written: what a database writes to it is forgotten with it.
+#[derive(Debug)]
+pub(super) struct Unwritten {
+    file: Backend,
+    over: Mutex<Over>,
+}
+
+/// What lies over the file: the length there would be, what of the file itself is left, and what was
+/// written, newer pieces last.
+#[derive(Debug)]
+struct Over {
+    len: u64,
+    left: u64,
+    pieces: Vec<(u64, Vec<u8>)>,
+}
+
+impl Unwritten {
+    pub(super) fn over(file: Backend) -> io::Result<Unwritten> {
+        let len = redb::StorageBackend::len(&file)?;
+        Ok(Unwritten { file, over: Mutex::new(Over { len, left: len, pieces: Vec::new() }) })
+    }
+}
+
+impl redb::StorageBackend for Unwritten {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.over.lock().expect("no panic under the lock").len)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let over = self.over.lock().expect("no panic under the lock");
+        let end = offset + out.len() as u64;
+        if end > over.len {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        out.fill(0);
+        let here = over.left.saturating_sub(offset).min(out.len() as u64) as usize;
+        self.file.read(offset, &mut out[..here])?;
+        for (begin, piece) in &over.pieces {
+            let (from, to) = (offset.max(*begin), end.min(begin + piece.len() as u64));
+            if from < to {
+                let (from_piece, length) = ((from - begin) as usize, (to - from) as usize);
+                out[(from - offset) as usize..][..length].copy_from_slice(&piece[from_piece..][..length]);
+            }
+        }
+        Ok(())
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut over = self.over.lock().expect("no panic under the lock");
+        (over.len, over.left) = (len, over.left.min(len));
+        for (begin, piece) in &mut over.pieces {
+            piece.truncate(len.saturating_sub(*begin) as usize);
+        }
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.over.lock().expect("no panic under the lock").pieces.push((offset, data.to_vec()));
+        Ok(())
     }
 }

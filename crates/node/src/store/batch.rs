@@ -29,6 +29,11 @@ impl Batch {
         self.entries.is_empty() && self.values.is_empty() && self.snapshot.is_none()
     }
 
+    /// The entries, for who keeps a log of its own.
+    pub fn into_entries(self) -> Vec<Vec<u8>> {
+        self.entries
+    }
+
     /// Bytes of the entries.
     pub fn bytes(&self) -> usize {
         self.entries.iter().map(Vec::len).sum()

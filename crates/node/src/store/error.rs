@@ -33,8 +33,21 @@ pub enum StoreError {
         what: String,
     },
     /// Written by a newer version.
-    #[error("store {} has format {found}, this build reads up to {}: use the version that wrote it", path.display(), super::FORMAT)]
+    #[error("store {} has format {found}, this build reads format {}: use the version that wrote it", path.display(), super::FORMAT)]
     Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// Written by an older version, whose log this one cannot replay.
+    #[error(
+        "store {} has format {found}, this build reads format {}. It was left as it is: go on with the version that wrote it, or, to \
+         upgrade, let every client upload what it has with that version, then begin a new federation (a new name and new stores) \
+         with this one",
+        path.display(), super::FORMAT
+    )]
+    Older {
         /// The file.
         path: PathBuf,
         /// Its format.

@@ -15,12 +15,13 @@ use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, Tab
 
 use backend::Backend;
 pub use backend::Sync;
+use backend::Unwritten;
 pub use batch::Batch;
 pub use error::StoreError;
 use mark::Mark;
 
-/// Version of the file's layout and of the log in it.
-pub const FORMAT: u32 = 1;
+/// Version of the file's layout and of the log and the snapshot in it.
+pub const FORMAT: u32 = 2;
 
 const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
 const VALUES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("values");
@@ -65,6 +66,7 @@ impl Store {
         }
         // A database library may give up on bytes that it never wrote.
         let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            Self::check_format(path, file.try_clone().map_err(|e| unreachable(path, e))?)?;
             let store = Self::attach(path, file, sync)?;
             let recovered = store.recover(owner)?;
             Ok((store, recovered))
@@ -96,22 +98,10 @@ impl Store {
         };
         let file = make().map_err(|e| unreachable(path, e))?;
         let held = file.try_clone().map_err(|e| unreachable(path, e))?;
-        let Some(backend) = Backend::lock(file, sync).map_err(|e| unreachable(path, e))? else {
-            return Err(StoreError::Busy { path: path.into() });
-        };
+        let backend = lock(path, file, sync)?;
         // Only now is it ours; what an interrupted start left behind is of no use.
         held.set_len(0).map_err(|e| unreachable(path, e))?;
-        let database = builder().create_with_backend(backend).map_err(|e| refused(path, e))?;
-        let mut store = Store {
-            database,
-            path: path.into(),
-            mark: None,
-            commits: 0,
-            next: 0,
-            entries: 0,
-            bytes: 0,
-            snapshot: 0,
-        };
+        let mut store = Self::over(path, backend)?;
         let mut batch = Batch::default();
         batch.set("format", FORMAT.to_le_bytes().to_vec());
         batch.set("owner", owner.as_bytes().to_vec());
@@ -126,15 +116,29 @@ impl Store {
         Ok(())
     }
 
+    /// Refuses what another version wrote before anything is written: merely opening a database can.
+    fn check_format(path: &Path, file: File) -> Result<(), StoreError> {
+        let unwritten = Unwritten::over(lock(path, file, Sync::Memory)?).map_err(|e| unreachable(path, e))?;
+        let store = Self::over(path, unwritten)?;
+        let format = store.get("format")?.ok_or_else(|| damaged(path, "it has no format number"))?;
+        match number::<4>(&format).map(u32::from_le_bytes) {
+            Some(FORMAT) => Ok(()),
+            Some(found) if found > FORMAT => Err(StoreError::Newer { path: path.into(), found }),
+            Some(found @ 1..) => Err(StoreError::Older { path: path.into(), found }),
+            _ => Err(damaged(path, "its format number is none")),
+        }
+    }
+
     fn attach(path: &Path, file: File, sync: Sync) -> Result<Store, StoreError> {
-        let Some(backend) = Backend::lock(file, sync).map_err(|e| unreachable(path, e))? else {
-            return Err(StoreError::Busy { path: path.into() });
-        };
-        let mut database = builder().create_with_backend(backend).map_err(|e| refused(path, e))?;
+        let mut store = Self::over(path, lock(path, file, sync)?)?;
         // Every page against its checksum; what cannot be mended without loss shows in the mark.
-        database.check_integrity().map_err(|e| refused(path, e))?;
+        store.database.check_integrity().map_err(|e| refused(path, e))?;
+        Ok(store)
+    }
+
+    fn over(path: &Path, backend: impl redb::StorageBackend) -> Result<Store, StoreError> {
         Ok(Store {
-            database,
+            database: builder().create_with_backend(backend).map_err(|e| refused(path, e))?,
             path: path.into(),
             mark: None,
             commits: 0,
@@ -146,15 +150,6 @@ impl Store {
     }
 
     fn recover(&self, owner: &str) -> Result<Recovered, StoreError> {
-        let format = self.get("format")?.ok_or_else(|| damaged(&self.path, "it has no format number"))?;
-        let format = number::<4>(&format).map(u32::from_le_bytes);
-        match format {
-            Some(FORMAT) => {}
-            Some(found) if found > FORMAT => {
-                return Err(StoreError::Newer { path: self.path.clone(), found });
-            }
-            _ => return Err(damaged(&self.path, "its format number is none")),
-        }
         let found = self.get("owner")?.and_then(|bytes| String::from_utf8(bytes).ok());
         let found = found.ok_or_else(|| damaged(&self.path, "it names no owner"))?;
         if found != owner {
@@ -319,6 +314,12 @@ fn builder() -> redb::Builder {
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE);
     builder
+}
+
+/// Takes the file for this process alone.
+fn lock(path: &Path, file: File, sync: Sync) -> Result<Backend, StoreError> {
+    let locked = Backend::lock(file, sync).map_err(|e| unreachable(path, e))?;
+    locked.ok_or_else(|| StoreError::Busy { path: path.into() })
 }
 
 fn number<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {

@@ -98,3 +98,6 @@ impl Outbox {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,7 +12,7 @@ use toml::{Table, Value as Toml};
 use super::process::Process;
 
 /// A coordinator and its clients as processes.
-pub struct Farm {
+pub struct Cluster {
     exe: PathBuf,
     folder: PathBuf,
     files: Vec<PathBuf>,
@@ -27,7 +27,7 @@ pub struct Farm {
 /// Name of the federation.
 pub const FEDERATION: &str = "soak";
 
-impl Farm {
+impl Cluster {
     /// Writes the files of a federation: `serve` has the coordinator's keys but
     /// federation, address and store; `client` what each client's file adds.
     pub fn new(
@@ -37,7 +37,7 @@ impl Farm {
         mut serve: Table,
         client: &Table,
         seed: u64,
-    ) -> Result<Farm, String> {
+    ) -> Result<Cluster, String> {
         let failed = |e: std::io::Error| e.to_string();
         std::fs::create_dir_all(folder).map_err(failed)?;
         let port = free_port()?;
@@ -68,7 +68,7 @@ impl Farm {
             .timeout_global(Some(Duration::from_secs(5)))
             .build()
             .into();
-        Ok(Farm {
+        Ok(Cluster {
             exe: exe.into(),
             folder: folder.into(),
             processes: files.iter().map(|_| None).collect(),

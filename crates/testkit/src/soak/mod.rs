@@ -2,27 +2,27 @@
 //! machine, in lockstep and running free. Every failure names the seed that
 //! runs it again.
 
-mod farm;
+mod cluster;
 mod free;
-mod lockstep;
 mod process;
+mod rounds;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cahoots_node::Known;
 use cahoots_sim::run::Scenario;
 use serde::Serialize;
 use serde_json::json;
 use toml::Table;
 
-use crate::live::Known;
-use crate::terms::Terms;
+use crate::lockstep;
 
-pub use farm::{App, FEDERATION, Farm, free_port};
+pub use cluster::{App, Cluster, FEDERATION, free_port};
 pub use free::{Counts, FreeRound};
-pub use lockstep::LockstepRound;
 pub use process::Process;
+pub use rounds::LockstepRound;
 
 /// How long and how hard.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ pub fn soak(soak: &Soak, progress: &mut dyn FnMut(&str)) -> Result<SoakReport, S
             let params = talkative(name);
             let fits = scenarios()
                 .into_iter()
-                .find(|scenario| Terms::lockstep(&soak.known, name, &params, scenario.clone(), seed).is_ok());
+                .find(|scenario| lockstep::terms(&soak.known, name, &params, scenario, seed).is_ok());
             let Some(scenario) = fits else {
                 progress(&format!("seed {seed}: {name} skipped: none of the small worlds fits it"));
                 seed += 1;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cahoots_node::soak::FreeRound;
+use cahoots_testkit::soak::FreeRound;
 
 const EXE: &str = env!("CARGO_BIN_EXE_cahoots-node");
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cahoots_node::soak::{Farm, Process};
+use cahoots_testkit::soak::{Cluster, Process};
 use serde_json::json;
 use toml::Table;
 
@@ -63,16 +63,16 @@ const ONE_CLIENT: &str =
 fn a_full_disk_stops_a_client_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let limited = Limited::new(folder.path());
-    let mut farm = Farm::new(&limited.exe(), folder.path(), 1, table(ONE_CLIENT), &Table::new(), 1).unwrap();
-    farm.start_all().unwrap();
-    farm.settle(Duration::from_secs(10)).unwrap();
+    let mut cluster = Cluster::new(&limited.exe(), folder.path(), 1, table(ONE_CLIENT), &Table::new(), 1).unwrap();
+    cluster.start_all().unwrap();
+    cluster.settle(Duration::from_secs(10)).unwrap();
     // Without a coordinator everything stays here, until the disk is full.
-    farm.process(0).kill();
-    farm.process(1).kill();
+    cluster.process(0).kill();
+    cluster.process(1).kill();
     limited.leave("client", "client0.store", 200_000);
-    farm.start(1).unwrap();
-    farm.process(1).listening().unwrap();
-    let app = farm.app(0);
+    cluster.start(1).unwrap();
+    cluster.process(1).listening().unwrap();
+    let app = cluster.app(0);
     let mut acknowledged = 0u64;
     let arm: Vec<f64> = (0..40).map(|i| f64::from(i) / 40.0).collect();
     let refusal = loop {
@@ -92,66 +92,66 @@ fn a_full_disk_stops_a_client_and_loses_nothing() {
     assert_eq!(app.get("/health").unwrap().0, 503);
     assert_eq!(app.post("/decide", &json!({ "arms": [arm] })).unwrap().0, 503);
     // Space, a restart, and it goes on: nothing acknowledged is missing.
-    farm.process(1).kill();
+    cluster.process(1).kill();
     limited.lift("client");
-    farm.start(1).unwrap();
-    farm.process(1).listening().unwrap();
-    farm.start(0).unwrap();
-    farm.settle(Duration::from_secs(20)).unwrap();
+    cluster.start(1).unwrap();
+    cluster.process(1).listening().unwrap();
+    cluster.start(0).unwrap();
+    cluster.settle(Duration::from_secs(20)).unwrap();
     let uploads = app.get("/status").unwrap().1["uploads"].as_u64().unwrap();
     assert!(uploads >= acknowledged, "{uploads} uploads of {acknowledged} acknowledged rewards");
     let (status, _) = app.post("/decide", &json!({ "arms": [arm] })).unwrap();
     assert_eq!(status, 200);
-    farm.stop_all().unwrap();
+    cluster.stop_all().unwrap();
 }
 
 #[test]
 fn a_full_disk_stops_a_coordinator_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let limited = Limited::new(folder.path());
-    let mut farm = Farm::new(&limited.exe(), folder.path(), 1, table(ONE_CLIENT), &Table::new(), 1).unwrap();
+    let mut cluster = Cluster::new(&limited.exe(), folder.path(), 1, table(ONE_CLIENT), &Table::new(), 1).unwrap();
     let file = folder.path().join("serve.toml");
     let mut serve = table(&std::fs::read_to_string(&file).unwrap());
     serve.insert("snapshot_every".into(), toml::Value::Integer(100_000));
     std::fs::write(&file, serve.to_string()).unwrap();
-    farm.start_all().unwrap();
-    farm.settle(Duration::from_secs(10)).unwrap();
-    farm.process(0).kill();
+    cluster.start_all().unwrap();
+    cluster.settle(Duration::from_secs(10)).unwrap();
+    cluster.process(0).kill();
     limited.leave("serve", "coordinator.store", 200_000);
-    farm.start(0).unwrap();
-    farm.process(0).listening().unwrap();
-    farm.settle(Duration::from_secs(20)).unwrap();
-    let app = farm.app(0);
+    cluster.start(0).unwrap();
+    cluster.process(0).listening().unwrap();
+    cluster.settle(Duration::from_secs(20)).unwrap();
+    let app = cluster.app(0);
     let arm: Vec<f64> = (0..40).map(|i| f64::from(i) / 40.0).collect();
     let mut acknowledged = 0u64;
     let deadline = Instant::now() + Duration::from_secs(30);
-    while farm.process(0).ended().is_none() {
+    while cluster.process(0).ended().is_none() {
         assert!(Instant::now() < deadline, "the disk never filled up");
         let (_, answer) = app.post("/decide", &json!({ "arms": [arm] })).unwrap();
         let (status, answer) = app.post("/reward", &json!({ "id": answer["id"], "reward": 1.0 })).unwrap();
         assert_eq!(status, 200, "a client works on without its coordinator: {answer}");
         acknowledged += 1;
     }
-    assert!(farm.process(0).complaints().contains("no space left"), "{}", farm.process(0).complaints());
+    assert!(cluster.process(0).complaints().contains("no space left"), "{}", cluster.process(0).complaints());
     limited.lift("serve");
-    farm.start(0).unwrap();
-    farm.process(0).listening().unwrap();
-    farm.settle(Duration::from_secs(20)).unwrap();
+    cluster.start(0).unwrap();
+    cluster.process(0).listening().unwrap();
+    cluster.settle(Duration::from_secs(20)).unwrap();
     assert_eq!(app.get("/status").unwrap().1["uploads"], acknowledged);
-    farm.stop_all().unwrap();
+    cluster.stop_all().unwrap();
 }
 
 #[test]
 fn a_truncated_store_is_refused_with_a_way_out() {
     let folder = tempfile::tempdir().unwrap();
     let serve = table("[setting]\nusers = 1\ndim = 2\narms = 1\n[algorithm]\nkind = \"async-linucb\"");
-    let mut farm = Farm::new(Path::new(EXE), folder.path(), 1, serve, &Table::new(), 1).unwrap();
-    farm.start_all().unwrap();
-    farm.settle(Duration::from_secs(10)).unwrap();
+    let mut cluster = Cluster::new(Path::new(EXE), folder.path(), 1, serve, &Table::new(), 1).unwrap();
+    cluster.start_all().unwrap();
+    cluster.settle(Duration::from_secs(10)).unwrap();
     for (i, store, command, file) in
         [(0, "coordinator.store", "serve", "serve.toml"), (1, "client0.store", "client", "client0.toml")]
     {
-        farm.process(i).kill();
+        cluster.process(i).kill();
         let path = folder.path().join(store);
         let bytes = std::fs::read(&path).unwrap();
         for length in [0, 100, bytes.len() / 2] {

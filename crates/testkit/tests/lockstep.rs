@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cahoots_node::known;
-use cahoots_node::soak::LockstepRound;
 use cahoots_sim::run::Scenario;
 use cahoots_sim::worlds::Worlds;
+use cahoots_testkit::lockstep::ours;
+use cahoots_testkit::soak::LockstepRound;
 use cahoots_testkit::{scenarios, suites};
 use toml::Table;
 
@@ -18,7 +18,7 @@ fn run(algorithm: &str, params: &str, scenario: &Scenario, seed: u64, kills: u64
     let params: Table = toml::from_str(params).unwrap();
     let pause = Duration::from_millis(40);
     let round = LockstepRound {
-        known: &known(),
+        known: &ours(),
         algorithm,
         params: &params,
         scenario,

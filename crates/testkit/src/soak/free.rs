@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use cahoots_algorithms::async_linucb::Server;
 use cahoots_core::LinearStats;
 use cahoots_core::drive::saved_server;
+use cahoots_node::store::{Store, Sync};
 use serde_json::json;
 use toml::{Table, Value as Toml};
 
-use super::farm::{App, FEDERATION, Farm};
-use crate::store::{Store, Sync};
+use super::cluster::{App, Cluster, FEDERATION};
 
 /// Powers of two per coordinate: their sum is exact.
 const POWERS: usize = 40;
@@ -61,28 +61,28 @@ struct Diary {
 impl FreeRound {
     /// Runs it in `folder`; the counts, if conservation held.
     pub fn run(&self, exe: &Path, folder: &Path) -> Result<Counts, String> {
-        let mut farm = self.farm(exe, folder)?;
-        farm.start_all()?;
+        let mut cluster = self.cluster(exe, folder)?;
+        cluster.start_all()?;
         let stop = Arc::new(AtomicBool::new(false));
         let deadline = Instant::now() + self.patience;
         let apps: Vec<_> = (0..self.clients)
             .map(|i| {
-                let (app, stop, round) = (farm.app(i), stop.clone(), self.clone());
+                let (app, stop, round) = (cluster.app(i), stop.clone(), self.clone());
                 std::thread::spawn(move || round.live(i, &app, &stop, deadline))
             })
             .collect();
-        while farm.kills < self.kills && !apps.iter().all(std::thread::JoinHandle::is_finished) {
-            farm.pause(self.pause);
-            farm.kill_one()?;
+        while cluster.kills < self.kills && !apps.iter().all(std::thread::JoinHandle::is_finished) {
+            cluster.pause(self.pause);
+            cluster.kill_one()?;
         }
         stop.store(true, Ordering::Relaxed);
         let diaries: Result<Vec<Diary>, String> =
             apps.into_iter().map(|app| app.join().map_err(|_| "an app panicked".to_string())?).collect();
         let diaries = diaries?;
-        farm.settle(Duration::from_secs(20))?;
-        farm.stop_all()?;
+        cluster.settle(Duration::from_secs(20))?;
+        cluster.stop_all()?;
         let merged = merged(folder)?;
-        let mut counts = Counts { kills: farm.kills, ..Counts::default() };
+        let mut counts = Counts { kills: cluster.kills, ..Counts::default() };
         for (i, diary) in diaries.iter().enumerate() {
             let merged = self.of_client(i, &merged)?;
             if let Some(lost) = diary.acknowledged.difference(&merged).next() {
@@ -98,7 +98,7 @@ impl FreeRound {
         Ok(counts)
     }
 
-    fn farm(&self, exe: &Path, folder: &Path) -> Result<Farm, String> {
+    fn cluster(&self, exe: &Path, folder: &Path) -> Result<Cluster, String> {
         let serve = format!(
             "sync = {:?}\n[setting]\nusers = {}\ndim = {}\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0\ndownload_ratio = 1.5\n",
             self.sync,
@@ -108,7 +108,7 @@ impl FreeRound {
         let serve: Table = toml::from_str(&serve).map_err(|e| e.to_string())?;
         let mut client = Table::new();
         client.insert("sync".into(), Toml::String(self.sync.into()));
-        Farm::new(exe, folder, self.clients, serve, &client, self.seed)
+        Cluster::new(exe, folder, self.clients, serve, &client, self.seed)
     }
 
     /// The life of an app: decide, reward, again when there was no answer.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use cahoots_node::soak::{Farm, Process, free_port};
+use cahoots_testkit::soak::{Cluster, Process, free_port};
 use serde_json::json;
 use toml::Table;
 
@@ -69,8 +69,8 @@ impl Proxy {
     }
 }
 
-fn reward(farm: &Farm, client: usize, value: f64) {
-    let app = farm.app(client);
+fn reward(cluster: &Cluster, client: usize, value: f64) {
+    let app = cluster.app(client);
     let (status, answer) = app.post("/decide", &json!({ "arms": [[1.0, 0.5]] })).unwrap();
     assert_eq!(status, 200, "{answer}");
     let (status, answer) = app.post("/reward", &json!({ "id": answer["id"], "reward": value })).unwrap();
@@ -92,40 +92,41 @@ fn a_cut_connection_loses_nothing_and_the_client_works_on() {
     let proxy = Proxy::to(format!("127.0.0.1:{port}"));
     let mut client = Table::new();
     client.insert("coordinator".into(), format!("http://{}", proxy.address).into());
-    let mut farm = Farm::new(Path::new(EXE), folder.path(), 2, serve_table(), &client, 1).unwrap();
-    // The farm chose a port of its own; the proxy leads to ours.
+    let mut cluster = Cluster::new(Path::new(EXE), folder.path(), 2, serve_table(), &client, 1).unwrap();
+    // The cluster chose a port of its own; the proxy leads to ours.
     let file = folder.path().join("serve.toml");
     let mut table: Table = std::fs::read_to_string(&file).unwrap().parse().unwrap();
     table.insert("listen".into(), format!("127.0.0.1:{port}").into());
     std::fs::write(&file, table.to_string()).unwrap();
-    farm.start_all().unwrap();
-    farm.settle(Duration::from_secs(10)).unwrap();
+    cluster.start_all().unwrap();
+    cluster.settle(Duration::from_secs(10)).unwrap();
     for round in 0..3 {
-        reward(&farm, 0, 1.0);
+        reward(&cluster, 0, 1.0);
         proxy.cut();
-        until("the cut is noticed", || farm.app(0).get("/status").unwrap().1["connected"] == false);
+        until("the cut is noticed", || cluster.app(0).get("/status").unwrap().1["connected"] == false);
         for _ in 0..5 {
-            reward(&farm, 0, 1.0);
+            reward(&cluster, 0, 1.0);
         }
-        let status = farm.app(0).get("/status").unwrap().1;
+        let status = cluster.app(0).get("/status").unwrap().1;
         assert!(status["unconfirmed"].as_u64().unwrap() >= 5, "round {round}: {status}");
         proxy.restore();
-        farm.settle(Duration::from_secs(15)).unwrap();
+        cluster.settle(Duration::from_secs(15)).unwrap();
     }
-    let (_, status) = farm.app(0).get("/status").unwrap();
+    let (_, status) = cluster.app(0).get("/status").unwrap();
     assert_eq!(status["uploads"], 18, "{status}");
     until("the other client hears of it", || {
-        farm.app(1).get("/status").unwrap().1["downloads"].as_u64() >= Some(3)
+        cluster.app(1).get("/status").unwrap().1["downloads"].as_u64() >= Some(3)
     });
-    farm.stop_all().unwrap();
+    cluster.stop_all().unwrap();
 }
 
 #[test]
 fn two_clients_with_one_identity_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
-    let mut farm = Farm::new(Path::new(EXE), folder.path(), 2, serve_table(), &Table::new(), 1).unwrap();
-    farm.start_all().unwrap();
-    farm.settle(Duration::from_secs(10)).unwrap();
+    let mut cluster =
+        Cluster::new(Path::new(EXE), folder.path(), 2, serve_table(), &Table::new(), 1).unwrap();
+    cluster.start_all().unwrap();
+    cluster.settle(Duration::from_secs(10)).unwrap();
     let original = folder.path().join("client0.toml");
     let mut table: Table = std::fs::read_to_string(&original).unwrap().parse().unwrap();
     table.insert("store".into(), "impostor.store".into());
@@ -142,12 +143,12 @@ fn two_clients_with_one_identity_are_told_apart() {
         "{words}"
     );
     // The first one goes on undisturbed, and may come back.
-    reward(&farm, 0, 1.0);
-    farm.process(1).kill();
-    farm.start(1).unwrap();
-    farm.process(1).listening().unwrap();
-    reward(&farm, 0, 1.0);
-    farm.settle(Duration::from_secs(10)).unwrap();
+    reward(&cluster, 0, 1.0);
+    cluster.process(1).kill();
+    cluster.start(1).unwrap();
+    cluster.process(1).listening().unwrap();
+    reward(&cluster, 0, 1.0);
+    cluster.settle(Duration::from_secs(10)).unwrap();
     // The same store cannot be opened twice either.
     table.insert("store".into(), "client0.store".into());
     std::fs::write(&file, table.to_string()).unwrap();
@@ -159,8 +160,9 @@ fn two_clients_with_one_identity_are_told_apart() {
 #[test]
 fn wrong_federations_numbers_and_terms_are_refused_with_the_fix() {
     let folder = tempfile::tempdir().unwrap();
-    let mut farm = Farm::new(Path::new(EXE), folder.path(), 1, serve_table(), &Table::new(), 1).unwrap();
-    farm.start_all().unwrap();
+    let mut cluster =
+        Cluster::new(Path::new(EXE), folder.path(), 1, serve_table(), &Table::new(), 1).unwrap();
+    cluster.start_all().unwrap();
     let original: Table =
         std::fs::read_to_string(folder.path().join("client0.toml")).unwrap().parse().unwrap();
     let terms = "seed = 5\n[setting]\nusers = 2\ndim = 2\narms = 1\n[algorithm]\nkind = \"async-linucb\"\n";

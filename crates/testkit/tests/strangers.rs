@@ -4,11 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use cahoots_algorithms::registry::ours;
 use cahoots_node::client::{Client, ClientConfig};
 use cahoots_node::coordinator::{Coordinator, CoordinatorConfig};
 use cahoots_node::store::Sync;
-use cahoots_node::{Known, Terms, known};
+use cahoots_node::{Known, Terms};
+use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::run::Scenario;
+use cahoots_testkit::lockstep::{self, known};
 use cahoots_testkit::probe::ExploreThenCommit;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -17,12 +20,12 @@ fn terms(known: &Known) -> Result<Terms, cahoots_node::NodeError> {
     let scenario: Scenario = serde_json::from_value(json!({ "horizon": 40, "environment":
         { "kind": "arms", "means": [[0.9, 0.5, 0.1], [0.2, 0.8, 0.4], [0.3, 0.6, 0.7]] } }))
     .unwrap();
-    Terms::lockstep(known, "explore-then-commit", &toml::from_str("pulls = 4").unwrap(), scenario, 5)
+    lockstep::terms(known, "explore-then-commit", &toml::from_str("pulls = 4").unwrap(), &scenario, 5)
 }
 
 #[test]
 fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
-    let known: Arc<Known> = Arc::new(Known::clone(&known()).algorithm::<ExploreThenCommit>());
+    let known = known(Catalogue::new(ours()).algorithm::<ExploreThenCommit>());
     let terms = terms(&known).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (second, federation) = (Duration::from_secs(1), "strangers".to_string());
@@ -61,16 +64,16 @@ fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
     };
     let clients: Vec<Client> = (0..3).map(open).collect();
     let states = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), finished).await });
-    let expected = terms.live(&known).unwrap().final_states(&terms, &known.worlds).unwrap();
+    let expected = known.lockstep().unwrap().final_states(&terms).unwrap();
     assert!(states.expect("ends in time").unwrap() == expected, "other bytes than the simulator's");
     clients.into_iter().for_each(Client::stop);
 }
 
 #[test]
 fn who_does_not_know_it_says_so() {
-    let error = terms(&known()).unwrap_err().to_string();
+    let error = terms(&lockstep::ours()).unwrap_err().to_string();
     assert_eq!(error, "there is no algorithm \"explore-then-commit\"");
-    let strangers: Arc<Known> = Arc::new(Known::clone(&known()).algorithm::<ExploreThenCommit>());
-    let error = terms(&strangers).unwrap().live(&known()).map(|_| ()).unwrap_err().to_string();
+    let strangers = known(Catalogue::new(ours()).algorithm::<ExploreThenCommit>());
+    let error = terms(&strangers).unwrap().live(&lockstep::ours()).map(|_| ()).unwrap_err().to_string();
     assert!(error.starts_with("this version has no algorithm \"explore-then-commit\""), "{error}");
 }

@@ -3,19 +3,19 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cahoots_node::soak::{App, Farm};
+use cahoots_testkit::soak::{App, Cluster};
 use serde_json::{Value, json};
 use toml::Table;
 
 const EXE: &str = env!("CARGO_BIN_EXE_cahoots-node");
 
-fn farm(folder: &Path, setting: &str, algorithm: &str, client: &str) -> Farm {
+fn cluster(folder: &Path, setting: &str, algorithm: &str, client: &str) -> Cluster {
     let serve = format!("[setting]\n{setting}\n[algorithm]\n{algorithm}\n");
     let (serve, client): (Table, Table) = (serve.parse().unwrap(), client.parse().unwrap());
-    let mut farm = Farm::new(Path::new(EXE), folder, 1, serve, &client, 1).unwrap();
-    farm.start_all().unwrap();
-    farm.settle(Duration::from_secs(10)).unwrap();
-    farm
+    let mut cluster = Cluster::new(Path::new(EXE), folder, 1, serve, &client, 1).unwrap();
+    cluster.start_all().unwrap();
+    cluster.settle(Duration::from_secs(10)).unwrap();
+    cluster
 }
 
 fn expect(app: &App, path: &str, body: Value, status: u16, words: &str) -> Value {
@@ -30,8 +30,8 @@ const LINEAR: (&str, &str) = ("users = 2\ndim = 2\narms = 3", "kind = \"async-li
 #[test]
 fn rewards_can_be_retried_and_garbage_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let mut farm = farm(folder.path(), LINEAR.0, LINEAR.1, "");
-    let app = farm.app(0);
+    let mut cluster = cluster(folder.path(), LINEAR.0, LINEAR.1, "");
+    let app = cluster.app(0);
     let answer = expect(&app, "/decide", json!({ "arms": [[1.0, 0.0], [0.0, 1.0]] }), 200, "\"arm\":");
     let id = &answer["id"];
     expect(&app, "/reward", json!({ "id": id, "reward": 0.5 }), 200, "learned");
@@ -58,32 +58,32 @@ fn rewards_can_be_retried_and_garbage_is_refused() {
     );
 
     // After a kill, a retried reward is still known, and ids are never issued twice.
-    farm.process(1).kill();
-    farm.start(1).unwrap();
-    farm.process(1).listening().unwrap();
+    cluster.process(1).kill();
+    cluster.start(1).unwrap();
+    cluster.process(1).listening().unwrap();
     expect(&app, "/reward", json!({ "id": id, "reward": 0.5 }), 200, "repeated");
     let again = expect(&app, "/decide", json!({ "arms": [[1.0, 0.0]] }), 200, "\"id\":\"2-");
     assert_ne!(&again["id"], id);
-    farm.stop_all().unwrap();
+    cluster.stop_all().unwrap();
 }
 
 #[test]
 fn plain_arms_are_offered_by_number() {
     let folder = tempfile::tempdir().unwrap();
-    let mut farm = farm(folder.path(), "users = 1\narms = 3", "kind = \"ucb-alone\"", "");
-    let app = farm.app(0);
+    let mut cluster = cluster(folder.path(), "users = 1\narms = 3", "kind = \"ucb-alone\"", "");
+    let app = cluster.app(0);
     let answer = expect(&app, "/decide", json!({ "arms": 3 }), 200, "\"arm\":0");
     expect(&app, "/reward", json!({ "id": answer["id"], "reward": 1.0 }), 200, "learned");
     expect(&app, "/decide", json!({ "arms": 4 }), 400, "federation has 3");
     expect(&app, "/decide", json!({ "arms": [[1.0]] }), 400, "no features");
-    farm.stop_all().unwrap();
+    cluster.stop_all().unwrap();
 }
 
 #[test]
 fn decisions_without_a_reward_expire() {
     let folder = tempfile::tempdir().unwrap();
-    let farm = farm(folder.path(), LINEAR.0, LINEAR.1, "tick = 0.02\nexpiry = 0.1");
-    let app = farm.app(0);
+    let cluster = cluster(folder.path(), LINEAR.0, LINEAR.1, "tick = 0.02\nexpiry = 0.1");
+    let app = cluster.app(0);
     let answer = expect(&app, "/decide", json!({ "arms": [[1.0, 0.0]] }), 200, "id");
     let deadline = Instant::now() + Duration::from_secs(10);
     while app.get("/status").unwrap().1["expired"] != 1 {
@@ -99,31 +99,31 @@ fn with_terms_a_client_works_before_it_ever_reached_its_coordinator() {
     let serve: Table = format!("[setting]\n{}\n[algorithm]\n{}\n", LINEAR.0, LINEAR.1).parse().unwrap();
     let mut client = Table::new();
     client.insert("terms".into(), toml::Value::Table(serve.clone()));
-    let mut farm = Farm::new(Path::new(EXE), folder.path(), 2, serve, &client, 1).unwrap();
-    farm.start(1).unwrap();
-    farm.process(1).listening().unwrap();
-    let app = farm.app(0);
+    let mut cluster = Cluster::new(Path::new(EXE), folder.path(), 2, serve, &client, 1).unwrap();
+    cluster.start(1).unwrap();
+    cluster.process(1).listening().unwrap();
+    let app = cluster.app(0);
     for _ in 0..40 {
         let answer = expect(&app, "/decide", json!({ "arms": [[1.0, 0.0], [0.0, 1.0]] }), 200, "id");
         expect(&app, "/reward", json!({ "id": answer["id"], "reward": 1.0 }), 200, "learned");
     }
     let waiting = app.get("/status").unwrap().1["unconfirmed"].as_u64().unwrap();
     assert!(waiting > 0);
-    farm.start(0).unwrap();
-    farm.start(2).unwrap();
-    farm.settle(Duration::from_secs(15)).unwrap();
-    farm.stop_all().unwrap();
+    cluster.start(0).unwrap();
+    cluster.start(2).unwrap();
+    cluster.settle(Duration::from_secs(15)).unwrap();
+    cluster.stop_all().unwrap();
 }
 
 #[test]
 fn a_client_without_terms_says_so_until_it_has_joined() {
     let folder = tempfile::tempdir().unwrap();
     let serve: Table = format!("[setting]\n{}\n[algorithm]\n{}\n", LINEAR.0, LINEAR.1).parse().unwrap();
-    let mut farm = Farm::new(Path::new(EXE), folder.path(), 1, serve, &Table::new(), 1).unwrap();
-    farm.start(1).unwrap();
-    farm.process(1).listening().unwrap();
-    expect(&farm.app(0), "/decide", json!({ "arms": [[1.0, 0.0]] }), 503, "not reached its coordinator");
-    farm.start(0).unwrap();
-    farm.settle(Duration::from_secs(15)).unwrap();
-    expect(&farm.app(0), "/decide", json!({ "arms": [[1.0, 0.0]] }), 200, "id");
+    let mut cluster = Cluster::new(Path::new(EXE), folder.path(), 1, serve, &Table::new(), 1).unwrap();
+    cluster.start(1).unwrap();
+    cluster.process(1).listening().unwrap();
+    expect(&cluster.app(0), "/decide", json!({ "arms": [[1.0, 0.0]] }), 503, "not reached its coordinator");
+    cluster.start(0).unwrap();
+    cluster.settle(Duration::from_secs(15)).unwrap();
+    expect(&cluster.app(0), "/decide", json!({ "arms": [[1.0, 0.0]] }), 200, "id");
 }

@@ -1,0 +1,239 @@
+//! A federation in this process, and clients that speak the stream themselves.
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cahoots_core::{NodeId, Setting, wire};
+use cahoots_node::client::{Client, ClientConfig};
+use cahoots_node::coordinator::{Coordinator, CoordinatorConfig, CoordinatorStatus};
+use cahoots_node::store::{Store, Sync};
+use cahoots_node::transport::proto::{Frame, Hello, Welcome};
+use cahoots_node::transport::{Kind, Outbox, Stream, dial, frame};
+use cahoots_node::{Known, Terms};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+/// Name of every federation here.
+pub const FEDERATION: &str = "test";
+
+/// Nothing here takes longer, unless it never comes.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Ticks are short: what is not confirmed is sent again at each.
+pub const TICK: Duration = Duration::from_millis(40);
+
+/// Our algorithms.
+pub fn known() -> Arc<Known> {
+    Arc::new(Known::new(cahoots_algorithms::registry::ours()))
+}
+
+pub fn terms(known: &Known, algorithm: &str, params: &str, setting: Setting) -> Terms {
+    Terms::new(known, algorithm, &params.parse().unwrap(), setting, 5).unwrap()
+}
+
+pub fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+/// Waits until something holds.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A client of this federation, wherever its coordinator is.
+pub fn open(known: &Arc<Known>, folder: &Path, url: &str, client: u32) -> Client {
+    Client::open(ClientConfig {
+        known: known.clone(),
+        federation: FEDERATION.into(),
+        coordinator: Some(url.into()),
+        client,
+        store: store_of(folder, client),
+        sync: Sync::Memory,
+        terms: None,
+        tick: TICK,
+        expiry: Duration::from_secs(3600),
+        snapshot_every: 1000,
+        longest_pause: TICK,
+    })
+    .unwrap()
+}
+
+fn store_of(folder: &Path, client: u32) -> PathBuf {
+    folder.join(format!("client-{client}"))
+}
+
+/// The machine of a client that has stopped, its links and its open decisions.
+pub fn saved(folder: &Path, client: u32) -> Vec<u8> {
+    let owner = format!("{} of federation {FEDERATION:?}", NodeId(client));
+    let (_, recovered) = Store::open(&store_of(folder, client), &owner, Sync::Memory).unwrap();
+    recovered.snapshot.expect("a client that stops writes a snapshot")
+}
+
+/// A coordinator, and a folder for all stores.
+pub struct Federation {
+    pub known: Arc<Known>,
+    pub terms: Terms,
+    pub folder: Arc<tempfile::TempDir>,
+    pub runtime: Runtime,
+    pub url: String,
+    coordinator: Arc<Coordinator>,
+    serving: JoinHandle<()>,
+}
+
+impl Federation {
+    pub fn start(known: &Arc<Known>, terms: Terms) -> Federation {
+        Federation::resume(known, terms, Arc::new(tempfile::tempdir().unwrap()), "127.0.0.1:0")
+    }
+
+    /// Where it was, if it was there before.
+    pub fn resume(
+        known: &Arc<Known>,
+        terms: Terms,
+        folder: Arc<tempfile::TempDir>,
+        address: &str,
+    ) -> Federation {
+        let runtime = runtime();
+        let config = CoordinatorConfig {
+            known: known.clone(),
+            federation: FEDERATION.into(),
+            store: folder.path().join("coordinator"),
+            sync: Sync::Memory,
+            terms: terms.clone(),
+            tick: TICK,
+            snapshot_every: 1000,
+        };
+        let coordinator = Arc::new(Coordinator::start(config).unwrap());
+        let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let served = coordinator.clone();
+        let serving = runtime.spawn(async move { drop(served.serve(listener).await) });
+        Federation { known: known.clone(), terms, folder, runtime, url, coordinator, serving }
+    }
+
+    pub fn address(&self) -> String {
+        self.url.trim_start_matches("http://").into()
+    }
+
+    /// A client as it is, connected.
+    pub fn client(&self, client: u32) -> Client {
+        let open = open(&self.known, self.folder.path(), &self.url, client);
+        until("connected", || open.status().connected);
+        open
+    }
+
+    pub fn status(&self) -> CoordinatorStatus {
+        self.runtime.block_on(self.coordinator.status()).expect("it runs")
+    }
+
+    pub fn change(&self, params: &str) -> Result<u64, String> {
+        self.runtime.block_on(self.coordinator.change(params)).map_err(|e| e.to_string())
+    }
+
+    /// Stops cleanly; what is left is in the folder.
+    pub fn stop(self) -> Arc<tempfile::TempDir> {
+        self.serving.abort();
+        let _ = self.runtime.block_on(self.serving);
+        let Ok(coordinator) = Arc::try_unwrap(self.coordinator) else { panic!("it is not served any more") };
+        coordinator.stop().unwrap();
+        self.runtime.shutdown_timeout(Duration::from_millis(200));
+        self.folder
+    }
+}
+
+/// A client without a disk and without a machine: only its end of the stream.
+pub struct Raw {
+    frames: mpsc::Sender<Frame>,
+    stream: Stream,
+    me: u32,
+    pub welcome: Welcome,
+}
+
+impl Raw {
+    /// Connects and says hello.
+    pub async fn connect(url: &str, me: u32) -> Raw {
+        let (frames, outgoing) = Outbox::channel();
+        let hello = Hello {
+            federation: FEDERATION.into(),
+            client: me,
+            instance: vec![me as u8; 16],
+            version: wire::VERSION,
+            parameters: 0,
+            received: 0,
+            sent: 0,
+        };
+        frames.try_send(frame(Kind::Hello(hello))).unwrap();
+        let mut stream = dial(url, outgoing).await.unwrap();
+        let Some(Frame { kind: Some(Kind::Welcome(welcome)) }) = stream.next().await.unwrap() else {
+            panic!("no welcome");
+        };
+        Raw { frames, stream, me, welcome }
+    }
+
+    pub async fn send(&self, kind: Kind) {
+        self.frames.send(frame(kind)).await.unwrap();
+    }
+
+    /// An envelope that says whatever it is to say.
+    pub fn envelope(&self, from: NodeId, to: NodeId, sequence: u64, payload: Vec<u8>) -> Kind {
+        envelope(self.welcome.parameters, from, to, sequence, payload)
+    }
+
+    /// The same from itself.
+    pub fn own(&self, to: NodeId, sequence: u64, payload: Vec<u8>) -> Kind {
+        self.envelope(NodeId(self.me), to, sequence, payload)
+    }
+
+    /// What comes next; `None` when the other side has closed.
+    pub async fn next(&mut self) -> Option<Kind> {
+        let next = tokio::time::timeout(PATIENCE, self.stream.next()).await.expect("something comes");
+        next.unwrap_or(None).and_then(|frame| frame.kind)
+    }
+
+    /// What comes next of another client's, be it passed on or pretended.
+    pub async fn next_of_peers(&mut self) -> Option<Kind> {
+        loop {
+            match self.next().await {
+                Some(Kind::Envelope(envelope)) if envelope.from == NodeId::SERVER.0 => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Why the connection was reset, which it must be.
+    pub async fn reset(mut self) -> String {
+        let reason = loop {
+            match self.next().await.expect("a refusal before the end") {
+                Kind::Refusal(refusal) => {
+                    assert!(!refusal.r#final, "a client may come back: {refusal:?}");
+                    break refusal.reason;
+                }
+                Kind::Envelope(_) | Kind::Confirm(_) => {}
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(self.next().await, None, "the connection is closed");
+        reason
+    }
+}
+
+/// An envelope that says whatever it is to say.
+pub fn envelope(parameters: u64, from: NodeId, to: NodeId, sequence: u64, payload: Vec<u8>) -> Kind {
+    Kind::Envelope(wire::Envelope {
+        federation: FEDERATION.into(),
+        from: from.0,
+        to: to.0,
+        sequence,
+        version: wire::VERSION,
+        parameters,
+        payload,
+        skipped: 0,
+    })
+}

@@ -1,0 +1,47 @@
+//! The deployment alone, as tests kill it: running free or in lockstep.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use cahoots_node::commands;
+use cahoots_testkit::lockstep::ours;
+use cahoots_testkit::soak::{Soak, soak};
+
+fn main() -> ExitCode {
+    commands::log();
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let result = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["serve", file] => commands::serve(&ours(), &PathBuf::from(file)),
+        ["client", file] => commands::client(&ours(), &PathBuf::from(file)),
+        ["soak", kills, seed] => return kill(kills, seed),
+        _ => {
+            eprintln!("usage: cahoots-node serve FILE.toml | client FILE.toml | soak KILLS SEED");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(commands::exit_code(&error))
+        }
+    }
+}
+
+fn kill(kills: &str, seed: &str) -> ExitCode {
+    let (Ok(kills), Ok(seed), Ok(exe)) = (kills.parse(), seed.parse(), std::env::current_exe()) else {
+        eprintln!("usage: cahoots-node soak KILLS SEED, two numbers");
+        return ExitCode::from(2);
+    };
+    let options = Soak { known: ours(), exe, kills, seed, longest: None };
+    match soak(&options, &mut |line| eprintln!("{line}")) {
+        Ok(report) => {
+            println!("{}", serde_json::to_string(&report).expect("a report can be written"));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
