@@ -27,8 +27,6 @@ enum Command {
     Environments(commands::environments::Args),
     Serve(commands::serve::Args),
     Client(commands::client::Args),
-    Soak(commands::soak::Args),
-    Bench(commands::bench::Args),
     Audit(commands::audit::Args),
 }
 
@@ -48,7 +46,6 @@ cahoots: federated bandit learning
   cahoots plot DIR                 the figures of earlier results again
   cahoots serve FILE.toml          a coordinator
   cahoots client FILE.toml         a client beside an app: local HTTP, durable, works offline
-  cahoots bench                    speed on this machine, beside references
 
 `cahoots help COMMAND` says more, with examples.
 ";
@@ -78,8 +75,6 @@ fn dispatch(cli: Cli) -> Result<(), LabError> {
         Some(Command::Environments(args)) => commands::environments::run(&args),
         Some(Command::Serve(args)) => commands::serve::run(&args),
         Some(Command::Client(args)) => commands::client::run(&args),
-        Some(Command::Soak(args)) => commands::soak::run(&args),
-        Some(Command::Bench(args)) => commands::bench::run(&args),
         Some(Command::Audit(args)) => commands::audit::run(&args),
     }
 }

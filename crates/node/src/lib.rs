@@ -7,7 +7,6 @@
 //! inputs since, so that a node that was killed continues bit for bit.
 //! `lockstep` hands out steps in the simulator's order, to prove it.
 
-pub mod bench;
 pub mod client;
 pub mod clock;
 pub mod commands;
