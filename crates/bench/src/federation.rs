@@ -6,8 +6,8 @@ use std::time::Instant;
 use cahoots_algorithms::async_linucb::AsyncLinucb;
 use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Seating,
-    Setting, Unprotected,
+    Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Seating, Setting,
+    Unprotected,
 };
 use cahoots_sim::driver::Options;
 use cahoots_sim::memory::peak_resident_bytes;

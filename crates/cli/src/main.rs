@@ -29,8 +29,6 @@ enum Command {
     Environments(commands::environments::Args),
     Serve(commands::serve::Args),
     Client(commands::client::Args),
-    Soak(commands::soak::Args),
-    Bench(commands::bench::Args),
     Audit(commands::audit::Args),
 }
 
@@ -50,7 +48,6 @@ cahoots: federated bandit learning
   cahoots plot DIR                 the figures of earlier results again
   cahoots serve FILE.toml          a coordinator
   cahoots client FILE.toml         a client beside an app: local HTTP, durable, works offline
-  cahoots bench                    speed on this machine, beside references
 
 `cahoots help COMMAND` says more, with examples.
 ";
@@ -87,8 +84,6 @@ fn dispatch(cli: Cli, known: &Known) -> Result<(), LabError> {
         Some(Command::Environments(args)) => commands::environments::run(&args, &known.simulated),
         Some(Command::Serve(args)) => commands::serve::run(&args, &known.live),
         Some(Command::Client(args)) => commands::client::run(&args, &known.live),
-        Some(Command::Soak(args)) => commands::soak::run(&args, &known.live),
-        Some(Command::Bench(args)) => commands::bench::run(&args),
         Some(Command::Audit(args)) => commands::audit::run(&args),
     }
 }

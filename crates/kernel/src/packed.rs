@@ -5,6 +5,7 @@
 use std::fmt;
 
 use crate::Level;
+use crate::ops::outer::AddOuter;
 use crate::ops::rebuild::{Eliminate, scratch_len};
 use crate::simd::dispatch;
 use crate::workspace;
@@ -37,6 +38,23 @@ pub fn log_det(gram: &[f64], dim: usize, ridge: f64) -> Result<f64, NotPositiveD
     workspace::with(scratch_len(dim), |scratch| {
         dispatch(Level::best(), Eliminate { dim, gram, ridge, scratch, w: None })
     })
+}
+
+/// `gram += x x'`, product and sum rounded: the same bits on every host.
+///
+/// # Panics
+/// If `gram.len() != dim (dim + 1) / 2` with `dim = x.len()`.
+pub fn add_outer(gram: &mut [f64], x: &[f64]) {
+    add_outer_with(Level::best(), gram, x);
+}
+
+/// [`add_outer`] at a given level.
+///
+/// # Panics
+/// As [`add_outer`], or if this host lacks the level.
+pub fn add_outer_with(level: Level, gram: &mut [f64], x: &[f64]) {
+    check_len(gram, x.len());
+    dispatch(level, AddOuter { packed: gram, x });
 }
 
 /// Lower Cholesky factor, packed, of a positive *semi*-definite packed matrix: for sampling

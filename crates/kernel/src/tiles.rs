@@ -4,12 +4,17 @@ use crate::Level;
 use crate::ops::pack::Pack;
 use crate::simd::{Chunk, LANES, dispatch};
 
+/// Stands for arms that a last tile lacks.
+static ZEROS: [f64; 256] = [0.0; 256];
+
 /// Arms in SIMD lanes: `data[tile][coordinate][8 lanes]`; absent lanes are zero.
 #[derive(Clone, Debug, Default)]
 pub struct Tiles {
     dim: usize,
     len: usize,
     data: Vec<Chunk>,
+    /// All coordinates are known to be finite, and need not be looked at.
+    finite: bool,
 }
 
 impl Tiles {
@@ -23,6 +28,7 @@ impl Tiles {
         self.dim = dim;
         self.len = 0;
         self.data.clear();
+        self.finite = false;
     }
 
     /// Coordinates of an arm.
@@ -54,13 +60,16 @@ impl Tiles {
             chunk.0[lane] = value;
         }
         self.len += 1;
+        self.finite = false;
     }
 
     /// [`Tiles::reset`], then all rows at once: much faster than pushing them.
     ///
     /// # Panics
     /// If a row's length is not `dim`.
+    #[inline]
     pub fn fill<'a>(&mut self, dim: usize, rows: impl Iterator<Item = &'a [f64]>) {
+        self.finite = false;
         let level = Level::best();
         self.dim = dim;
         self.len = 0;
@@ -81,14 +90,37 @@ impl Tiles {
         }
         let rest = self.len % LANES;
         self.len -= rest;
-        self.data.truncate(self.len / LANES * dim);
-        for row in &group[..rest] {
-            self.push(row);
+        let first = self.len / LANES * dim;
+        self.data.truncate(first);
+        if rest > 0 && dim <= ZEROS.len() {
+            self.data.resize(first + dim, Chunk::ZERO);
+            group[rest..].fill(&ZEROS[..dim]);
+            dispatch(level, Pack { rows: &group, tile: &mut self.data[first..] });
+            self.len += rest;
+        } else {
+            for row in &group[..rest] {
+                self.push(row);
+            }
         }
+    }
+
+    /// [`Tiles::fill`] with rows that were seen to be finite, such as those of a pool that was checked
+    /// once; [`Tiles::is_finite`] then takes no time.
+    ///
+    /// # Panics
+    /// As [`Tiles::fill`]; in a build with debug assertions also if a coordinate is not finite.
+    #[inline]
+    pub fn fill_finite<'a>(&mut self, dim: usize, rows: impl Iterator<Item = &'a [f64]>) {
+        self.fill(dim, rows);
+        debug_assert!(self.is_finite(), "rows that are said to be finite and are not");
+        self.finite = true;
     }
 
     /// Whether every coordinate of every arm is a finite number.
     pub fn is_finite(&self) -> bool {
+        if self.finite {
+            return true;
+        }
         // 0 x is 0 for finite x and NaN otherwise; sums keep a NaN, and vectorise.
         let mut sums = [0.0; LANES];
         for chunk in &self.data {

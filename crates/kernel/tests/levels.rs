@@ -2,7 +2,7 @@
 
 mod common;
 
-use cahoots_kernel::{Factor, Level, Profile, Scores, Tiles, profile};
+use cahoots_kernel::{Factor, Level, Profile, Scores, Tiles, add_outer_with, profile};
 use common::{Statistics, Uniform, norm, tiles};
 
 /// The levels whose bits must agree, and plain arithmetic.
@@ -125,6 +125,33 @@ fn an_arm_scores_the_same_wherever_it_lies() {
                 }
             }
             assert_eq!(scores.mean.len(), 45);
+        }
+    }
+}
+
+/// `V += x x'` is a product and a sum, each rounded, at every level (plain arithmetic among them).
+#[test]
+fn outer_products_add_up_with_the_same_bits() {
+    for dim in (0..=41).chain([64, 100]) {
+        let mut random = Uniform(dim as u64 + 1);
+        let mut expected: Vec<f64> = (0..dim * (dim + 1) / 2).map(|_| random.next()).collect();
+        if let Some(first) = expected.first_mut() {
+            *first = -0.0;
+        }
+        let all: Vec<_> = Level::available().into_iter().map(|level| (level, expected.clone())).collect();
+        let contexts: Vec<_> =
+            (0..5).map(|k| if k == 0 { vec![0.0; dim] } else { random.vector(dim) }).collect();
+        for x in &contexts {
+            for i in 0..dim {
+                for j in 0..=i {
+                    let product = x[i] * x[j];
+                    expected[i * (i + 1) / 2 + j] += product;
+                }
+            }
+        }
+        for (level, mut found) in all {
+            contexts.iter().for_each(|x| add_outer_with(level, &mut found, x));
+            assert_eq!(bits(&found), bits(&expected), "{level:?} in {dim} dimensions");
         }
     }
 }

@@ -101,6 +101,26 @@ fn arms_of_the_wrong_dimension_are_refused() {
     some_factor(3).score(&tiles(2, &[vec![1.0, 2.0]]), &mut Scores::default());
 }
 
+/// What is said to be finite counts as such until something else is written.
+#[test]
+fn tiles_know_whether_they_are_finite() {
+    let (good, bad) = (vec![1.0, 2.0, 3.0], vec![1.0, f64::NAN, 3.0]);
+    for count in [1, 8, 9] {
+        let mut tiles = Tiles::default();
+        tiles.fill_finite(3, (0..count).map(|_| &good[..]));
+        assert!(tiles.is_finite());
+        tiles.push(&bad);
+        assert!(!tiles.is_finite());
+        tiles.fill_finite(3, (0..count).map(|_| &good[..]));
+        tiles.fill(3, (0..count).map(|k| if k + 1 == count { &bad[..] } else { &good[..] }));
+        assert!(!tiles.is_finite());
+        tiles.fill_finite(3, (0..count).map(|_| &good[..]));
+        tiles.reset(3);
+        tiles.push(&bad);
+        assert!(!tiles.is_finite());
+    }
+}
+
 #[test]
 fn the_first_of_the_best_arms_is_picked() {
     for level in Level::available() {

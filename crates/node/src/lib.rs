@@ -7,7 +7,6 @@
 //! inputs since, so that a node that was killed continues bit for bit.
 //! In [`lockstep`], which tests bring along, steps are handed out in the simulator's order, to prove it.
 
-pub mod bench;
 pub mod books;
 pub mod client;
 pub mod clock;

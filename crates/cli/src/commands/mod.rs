@@ -2,7 +2,6 @@
 
 pub mod algorithms;
 pub mod audit;
-pub mod bench;
 pub mod client;
 pub mod environments;
 mod parameters;
@@ -11,5 +10,4 @@ pub mod plot;
 pub mod reproduce;
 pub mod run;
 pub mod serve;
-pub mod soak;
 mod stop;

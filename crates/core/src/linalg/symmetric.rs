@@ -49,14 +49,7 @@ impl Symmetric {
     /// Adds `x x'`.
     pub fn add_outer(&mut self, x: &[f64]) {
         assert_eq!(x.len(), self.dim, "context of another dimension");
-        let mut rest = &mut self.packed[..];
-        for (i, &xi) in x.iter().enumerate() {
-            let (row, below) = rest.split_at_mut(i + 1);
-            for (entry, &xj) in row.iter_mut().zip(x) {
-                *entry += xi * xj;
-            }
-            rest = below;
-        }
+        cahoots_kernel::add_outer(&mut self.packed, x);
     }
 
     /// Adds another matrix of the same dimension.

@@ -5,6 +5,7 @@
 
 pub(crate) mod apply;
 pub(crate) mod learn;
+pub(crate) mod outer;
 pub(crate) mod pack;
 pub(crate) mod rebuild;
 pub(crate) mod score;

@@ -157,6 +157,12 @@ macro_rules! level {
                 (0..LANES).fold(0, |bits, k| bits | u8::from(a[k] >= b[k]) << k)
             }
             #[inline(always)]
+            fn add_scaled(self, to: &mut [f64], scale: f64, x: &[f64]) {
+                for (to, x) in to.iter_mut().zip(x) {
+                    *to += scale * x;
+                }
+            }
+            #[inline(always)]
             fn sums(self, rows: [Self::V; LANES]) -> Self::V {
                 rows.map(|l| {
                     let s: [f64; 4] = from_fn(|k| l[k] + l[k + 4]);

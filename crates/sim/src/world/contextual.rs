@@ -68,12 +68,45 @@ impl<L: Law> World for Contextual<L> {
     fn pull(&mut self, tick: Tick, user: UserId, _arms: &ArmBuffer, arm: ArmIndex) -> Pull {
         self.hold(tick, user);
         let expected = self.expected[arm.index()];
-        let best = self.expected.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let best = largest(&self.expected);
         let mut draw = Draw::keyed(self.seed, Purpose::Noise, tick, user.0.into());
         let reward = match self.noise {
             Noise::Gaussian(deviation) => expected + deviation * draw.normal(),
             Noise::Bernoulli => f64::from(draw.uniform() < expected),
         };
         Pull { reward, expected, best, sides: None }
+    }
+}
+
+/// The largest of numbers that are not NaN; several at a time, since each comparison waits for the last.
+fn largest(values: &[f64]) -> f64 {
+    let larger = |a: f64, b: f64| if a > b { a } else { b };
+    let (eights, rest) = values.as_chunks::<8>();
+    let mut most = [f64::NEG_INFINITY; 8];
+    for eight in eights {
+        for k in 0..8 {
+            most[k] = larger(eight[k], most[k]);
+        }
+    }
+    for (most, value) in most.iter_mut().zip(rest) {
+        *most = larger(*value, *most);
+    }
+    most.into_iter().fold(f64::NEG_INFINITY, larger)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_of_any_number() {
+        assert_eq!(largest(&[]), f64::NEG_INFINITY);
+        for count in 1..40 {
+            for at in 0..count {
+                let mut values: Vec<f64> = (0..count).map(|k| -2.0 - f64::from(k % 7)).collect();
+                values[at as usize] = -1.5;
+                assert_eq!(largest(&values), -1.5, "{values:?}");
+            }
+        }
     }
 }

@@ -40,8 +40,14 @@ pub(crate) struct Pool {
     /// 0, 1, 2, ... between two offers.
     order: Vec<u32>,
     swaps: Vec<u32>,
+    /// In the order of drawing.
+    drawn: Vec<u32>,
+    /// In the pool's order.
     picked: Vec<u32>,
 }
+
+/// Up to so many rows are sorted by counting, without a branch.
+const FEW: usize = 64;
 
 impl Pool {
     /// A pool of `size` rows that offers `arms` of them at a time.
@@ -49,8 +55,9 @@ impl Pool {
         let (mut draw, law) = (Part::Pool.draw(seed, 0), kind.law());
         let mut rows = vec![0.0; size * dim];
         rows.chunks_exact_mut(dim).for_each(|row| law(&mut draw, row));
+        assert!(rows.iter().all(|x| x.is_finite()), "a law of arms without numbers");
         let order = (0..size as u32).collect();
-        Pool { dim, rows, order, swaps: vec![0; arms], picked: vec![0; arms] }
+        Pool { dim, rows, order, swaps: vec![0; arms], drawn: vec![0; arms], picked: vec![0; arms] }
     }
 
     /// Picks distinct rows, uniformly; they are offered in the pool's order. That
@@ -58,17 +65,22 @@ impl Pool {
     /// go to the lowest index.
     pub(crate) fn pick(&mut self, draw: &mut Draw) {
         let size = self.order.len();
-        for (i, swap) in self.swaps.iter_mut().enumerate() {
+        for (i, (swap, drawn)) in self.swaps.iter_mut().zip(&mut self.drawn).enumerate() {
             let j = i + draw.below((size - i) as u64) as usize;
-            self.order.swap(i, j);
-            self.picked[i] = self.order[i];
+            *drawn = self.order[j];
+            self.order[j] = self.order[i];
             *swap = j as u32;
         }
-        // Undone, so that the next offer does not depend on this one.
-        for (i, &j) in self.swaps.iter().enumerate().rev() {
-            self.order.swap(i, j as usize);
+        // Undone, so that the next offer does not depend on this one. Only places `j` were written.
+        for &j in &self.swaps {
+            self.order[j as usize] = j;
         }
-        self.picked.sort_unstable();
+        sort(&self.drawn, &mut self.picked);
+    }
+
+    /// The rows picked last, all finite.
+    pub(crate) fn offer(&self) -> impl Iterator<Item = &[f64]> {
+        self.picked.iter().map(|&row| self.row(row))
     }
 
     /// Positions of the rows picked last.
@@ -84,6 +96,19 @@ impl Pool {
     /// Inner product of every row's beginning with `theta`.
     pub(crate) fn products<'a>(&'a self, theta: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
         self.rows.chunks_exact(self.dim).map(|row| dot(theta, &row[..theta.len()]))
+    }
+}
+
+/// Puts different numbers in ascending order: a number's place is how many are smaller.
+fn sort(from: &[u32], to: &mut [u32]) {
+    if from.len() > FEW {
+        to.copy_from_slice(from);
+        to.sort_unstable();
+        return;
+    }
+    for number in from {
+        let place = from.iter().map(|other| u32::from(other < number)).sum::<u32>();
+        to[place as usize] = *number;
     }
 }
 
@@ -106,6 +131,25 @@ mod tests {
         let error = (offers as f64 * 0.4 * 0.6).sqrt();
         for row in &seen {
             assert!((f64::from(*row) - offers as f64 * 0.4).abs() < 5.0 * error, "{seen:?}");
+        }
+    }
+
+    /// Fisher and Yates as it is usually written, and the library's sort.
+    #[test]
+    fn picks_are_those_of_a_partial_shuffle() {
+        for (size, arms) in [(10, 4), (1000, 25), (64, 64), (300, 100)] {
+            let mut pool = Pool::new(3, PoolKind::Gaussian, size, 2, arms);
+            for tick in 0..200 {
+                let mut draw = Draw::keyed(3, Purpose::Arms, tick, 0);
+                let mut rows: Vec<u32> = (0..size as u32).collect();
+                for i in 0..arms {
+                    rows.swap(i, i + draw.below((size - i) as u64) as usize);
+                }
+                rows.truncate(arms);
+                rows.sort_unstable();
+                pool.pick(&mut Draw::keyed(3, Purpose::Arms, tick, 0));
+                assert_eq!(pool.picked(), rows);
+            }
         }
     }
 

@@ -251,9 +251,8 @@ impl Law for SplitLaw {
                 arms.local.fill(own_dim, local.chunks_exact(own_dim));
             }
             Source::Pool { pool, .. } => {
-                let rows = || pool.picked().iter().map(|&row| pool.row(row));
-                arms.features.fill(dim, rows().map(|row| &row[..dim]));
-                arms.local.fill(own_dim, rows().map(|row| &row[self.own_part()]));
+                arms.features.fill_finite(dim, pool.offer().map(|row| &row[..dim]));
+                arms.local.fill_finite(own_dim, pool.offer().map(|row| &row[self.own_part()]));
             }
         }
         arms.plain = 0;

@@ -150,5 +150,7 @@ pub fn soak(soak: &Soak, progress: &mut dyn FnMut(&str)) -> Result<SoakReport, S
 }
 
 fn rerun(seed: u64, what: &str, error: &str) -> String {
-    format!("{what}, seed {seed}: {error}\nrun it again with: cahoots soak --seed {seed} --kills 40")
+    format!(
+        "{what}, seed {seed}: {error}\nrun it again with: cargo run --release -p cahoots-bench -- soak --seed {seed} --kills 40"
+    )
 }

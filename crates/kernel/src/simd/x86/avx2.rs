@@ -223,6 +223,34 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
+    fn add_scaled(self, to: &mut [f64], scale: f64, x: &[f64]) {
+        // Four at a time, not eight: most loads of eight that start anywhere straddle two cache lines.
+        let (fours, to) = to.as_chunks_mut::<4>();
+        let (x_fours, x) = x.as_chunks::<4>();
+        for (to, x) in fours.iter_mut().zip(x_fours) {
+            // SAFETY: arrays of four; unaligned.
+            unsafe {
+                let product = _mm256_mul_pd(_mm256_set1_pd(scale), _mm256_loadu_pd(x.as_ptr()));
+                let sum = _mm256_add_pd(_mm256_loadu_pd(to.as_ptr()), product);
+                _mm256_storeu_pd(to.as_mut_ptr(), sum);
+            }
+        }
+        // At most three are left: a loop would be vectorised again.
+        let (twos, to) = to.as_chunks_mut::<2>();
+        let (x_twos, x) = x.as_chunks::<2>();
+        if let (Some(to), Some(x)) = (twos.first_mut(), x_twos.first()) {
+            // SAFETY: arrays of two; unaligned.
+            unsafe {
+                let product = _mm_mul_pd(_mm_set1_pd(scale), _mm_loadu_pd(x.as_ptr()));
+                let sum = _mm_add_pd(_mm_loadu_pd(to.as_ptr()), product);
+                _mm_storeu_pd(to.as_mut_ptr(), sum);
+            }
+        }
+        if let (Some(to), Some(x)) = (to.first_mut(), x.first()) {
+            *to += scale * x;
+        }
+    }
+    #[inline(always)]
     fn sums(self, rows: [Pair; LANES]) -> Pair {
         let four = Four(());
         let mut s = [four.splat(0.0); LANES];

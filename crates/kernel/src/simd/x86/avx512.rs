@@ -129,6 +129,10 @@ impl Simd for Avx512 {
         unsafe { _mm512_cmp_pd_mask::<_CMP_GE_OQ>(a, b) }
     }
     #[inline(always)]
+    fn add_scaled(self, to: &mut [f64], scale: f64, x: &[f64]) {
+        self.narrower().add_scaled(to, scale, x);
+    }
+    #[inline(always)]
     fn sums(self, rows: [__m512d; LANES]) -> __m512d {
         // SAFETY: see `add`.
         unsafe {

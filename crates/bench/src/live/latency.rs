@@ -9,11 +9,11 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::{LiveOptions, Row, client_config, coordinator_config, failed, quantiles, repetitions, terms};
-use crate::client::{Arms, Client, ClientConfig, Decision};
-use crate::coordinator::Coordinator;
-use crate::error::NodeError;
-use crate::http;
-use crate::store::Sync;
+use cahoots_node::NodeError;
+use cahoots_node::client::{Arms, Client, ClientConfig, Decision};
+use cahoots_node::coordinator::Coordinator;
+use cahoots_node::http;
+use cahoots_node::store::Sync;
 
 /// Several arm sets of unit vectors.
 fn arm_sets(options: &LiveOptions) -> Vec<Vec<Vec<f64>>> {

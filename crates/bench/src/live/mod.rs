@@ -12,12 +12,12 @@ use std::time::Duration;
 use cahoots_core::Setting;
 use serde::Serialize;
 
-use crate::client::ClientConfig;
-use crate::coordinator::CoordinatorConfig;
-use crate::error::NodeError;
-use crate::live::Known;
-use crate::store::Sync;
-use crate::terms::Terms;
+use cahoots_node::NodeError;
+use cahoots_node::Terms;
+use cahoots_node::client::ClientConfig;
+use cahoots_node::coordinator::CoordinatorConfig;
+use cahoots_node::live::Known;
+use cahoots_node::store::Sync;
 
 /// One measurement.
 #[derive(Clone, Debug, Serialize)]

@@ -11,9 +11,9 @@ use tokio::runtime::Runtime;
 
 use super::raw::Raw;
 use super::{LiveOptions, Row, coordinator_config, failed, repetitions, terms};
-use crate::coordinator::Coordinator;
-use crate::error::NodeError;
-use crate::store::Sync;
+use cahoots_node::NodeError;
+use cahoots_node::coordinator::Coordinator;
+use cahoots_node::store::Sync;
 
 /// Streams that upload at once.
 const UPLOADERS: u32 = 16;

@@ -4,9 +4,9 @@ use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::{Cx, LinearStats, NodeId, Unprotected, message, wire};
 use tokio::sync::mpsc;
 
-use crate::error::NodeError;
-use crate::transport::proto::{Frame, Hello};
-use crate::transport::{Kind, Outbox, Stream, WINDOW, confirm, dial, frame};
+use cahoots_node::NodeError;
+use cahoots_node::transport::proto::{Frame, Hello};
+use cahoots_node::transport::{Kind, Outbox, Stream, WINDOW, confirm, dial, frame};
 
 /// A greeted stream.
 pub(super) struct Raw {
