@@ -7,3 +7,4 @@ pub mod probe;
 pub mod scenarios;
 pub mod suite;
 pub mod trail;
+pub mod verdict;

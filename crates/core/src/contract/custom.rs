@@ -154,7 +154,11 @@ mod tests {
             assert_eq!(message::decode::<Custom<Sums>>(&bytes).unwrap(), message);
         }
         for (name, body) in [("", 0), ("", 3), ("x", 0), ("name", 200)] {
-            assert_eq!(payload(name, vec![1; body]).encoded_len(), payload_len(name, body), "{name:?} {body}");
+            assert_eq!(
+                payload(name, vec![1; body]).encoded_len(),
+                payload_len(name, body),
+                "{name:?} {body}"
+            );
         }
     }
 
