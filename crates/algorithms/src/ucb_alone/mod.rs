@@ -1,4 +1,5 @@
 #![doc = include_str!("README.md")]
+#![doc = include_str!("PARAMETERS.md")]
 
 use cahoots_core::policy::Ucb1;
 use cahoots_core::{Algorithm, ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, ParamError, Seat, Setting, Silence, Silent, Stream, UserId, hears_nothing};
