@@ -30,6 +30,7 @@ pub use cahoots_kernel::{Factor, Scores, Tiles};
 pub use contract::arms::{self, ArmBuffer, ArmName, ArmSet, Context};
 pub use contract::choice::{Choice, Picked};
 pub use contract::context::{Cx, Effects};
+pub use contract::custom::{self, Custom};
 pub use contract::fact::Fact;
 pub use contract::machine::{Algorithm, Learner, Machine, Membership, ReadFile, Silent, Traffic};
 pub use contract::message::{self, Kind, Message, Silence};

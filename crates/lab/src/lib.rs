@@ -5,6 +5,7 @@
 //! mechanisms give away. Papers, and what they prove, are not known here.
 
 pub mod audit;
+mod builder;
 mod catalogue;
 mod error;
 pub mod experiment;
@@ -13,6 +14,7 @@ mod load;
 pub mod results;
 pub mod run;
 
+pub use builder::Builder;
 pub use catalogue::catalogue;
 pub use error::LabError;
 pub use load::{from_text, load};

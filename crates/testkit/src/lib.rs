@@ -10,6 +10,7 @@ pub mod scenarios;
 pub mod soak;
 pub mod suite;
 pub mod trail;
+pub mod verdict;
 pub mod witness;
 
 use cahoots_algorithms::registry::ours;

@@ -1,5 +1,6 @@
 //! Small worlds, one of which fits every algorithm.
 
+use cahoots_sim::environment::Environment;
 use cahoots_sim::run::Scenario;
 use cahoots_sim::worlds::Worlds;
 use serde_json::{Value, json};
@@ -66,5 +67,20 @@ pub fn several_rounds() -> (Scenario, [(&'static str, Value); 5]) {
 
 /// Those in which an algorithm can run with its default parameters.
 pub fn fitting(suite: &Suite, worlds: &Worlds) -> Vec<Scenario> {
-    all().into_iter().filter(|scenario| suite.fits(worlds, &json!({}), scenario)).collect()
+    fitting_with(suite, worlds, &json!({}))
+}
+
+/// Those in which an algorithm can run with these parameters. Worlds that are not ours are tried with the keys
+/// that they have without being told.
+pub fn fitting_with(suite: &Suite, worlds: &Worlds, params: &Value) -> Vec<Scenario> {
+    let ours = Worlds::ours();
+    let strangers = worlds.names().filter(|name| ours.get(name).is_none());
+    let strangers = strangers.map(|name| Scenario {
+        horizon: 100,
+        environment: Environment::new(name, Default::default()),
+        network: Default::default(),
+        rewards: Default::default(),
+    });
+    let everywhere = all().into_iter().chain(strangers);
+    everywhere.filter(|scenario| suite.fits(worlds, params, scenario)).collect()
 }

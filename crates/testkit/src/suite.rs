@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use cahoots_core::drive::{Encoded, Event, Host, Outcome};
-use cahoots_core::{Algorithm, Effects, Erase, Keys, Machine, NodeId, Setting, message, snapshot, wire};
+use cahoots_core::{
+    Algorithm, Effects, Erase, Keys, Machine, NodeId, Setting, custom, message, snapshot, wire,
+};
 use cahoots_sim::driver::{Options, Simulation};
 use cahoots_sim::network::{Network, Offline};
 use cahoots_sim::rewards::Rewards;
@@ -23,9 +25,12 @@ pub struct Suite {
     /// The algorithm's name.
     pub name: &'static str,
     fits: fn(&Worlds, &Value, &Scenario) -> bool,
-    check_all: fn(&Worlds, &Value, &Scenario),
+    checks: fn() -> [Check; 10],
     blocks: fn(&Worlds, &Value, &Scenario) -> Option<u64>,
 }
+
+/// A promise of the contract in words, and what panics if an algorithm with these parameters breaks it there.
+pub type Check = (&'static str, fn(&Worlds, &Value, &Scenario));
 
 impl Erase for Suite {
     fn of<A: Algorithm>() -> Suite {
@@ -33,7 +38,7 @@ impl Erase for Suite {
             prepare::<A>(worlds, params, scenario, SEED, Options::default()).is_ok()
         };
         let blocks = blocks_without_noise_equal_single_steps::<Watched<A>>;
-        Suite { name: A::NAME, fits, check_all: check_all::<A>, blocks }
+        Suite { name: A::NAME, fits, checks: checks::<A>, blocks }
     }
 }
 
@@ -45,7 +50,12 @@ impl Suite {
 
     /// Runs every check.
     pub fn check_all(&self, worlds: &Worlds, params: &Value, scenario: &Scenario) {
-        (self.check_all)(worlds, params, scenario);
+        self.checks().iter().for_each(|(_, check)| check(worlds, params, scenario));
+    }
+
+    /// Every check by itself.
+    pub fn checks(&self) -> [Check; 10] {
+        (self.checks)()
     }
 
     /// See [`blocks_without_noise_equal_single_steps`].
@@ -54,19 +64,37 @@ impl Suite {
     }
 }
 
-/// Runs every check. All but one need no witness; they have it too, so that federations of each algorithm
-/// are compiled once and not twice.
+/// Runs every check.
 pub fn check_all<A: Algorithm>(worlds: &Worlds, params: &Value, scenario: &Scenario) {
-    restore_at_any_step_equals_never_stopped::<Watched<A>>(worlds, params, scenario);
-    encoded_bytes_give_the_same_run_as_typed_messages::<Watched<A>>(worlds, params, scenario);
-    duplicates_change_nothing::<Watched<A>>(worlds, params, scenario);
-    late_and_lost_rewards_are_survived::<Watched<A>>(worlds, params, scenario);
-    a_bad_network_gives_the_same_run_again::<Watched<A>>(worlds, params, scenario);
-    a_bad_network_loses_and_repeats_nothing::<A>(worlds, params, scenario);
-    any_thread_gives_the_same_result::<Watched<A>>(worlds, params, scenario);
-    killed_at_every_step_equals_never_killed::<Watched<A>>(worlds, params, scenario);
-    blocks_without_noise_equal_single_steps::<Watched<A>>(worlds, params, scenario);
-    an_error_changes_nothing::<Watched<A>>(worlds, params, scenario);
+    Suite::of::<A>().check_all(worlds, params, scenario);
+}
+
+/// All but one need no witness; they have it too, so that federations of each algorithm are compiled once and
+/// not twice.
+fn checks<A: Algorithm>() -> [Check; 10] {
+    [
+        (
+            "restored at any step, it goes on bit for bit",
+            restore_at_any_step_equals_never_stopped::<Watched<A>>,
+        ),
+        (
+            "messages may go through their bytes",
+            encoded_bytes_give_the_same_run_as_typed_messages::<Watched<A>>,
+        ),
+        ("a message that comes twice counts once", duplicates_change_nothing::<Watched<A>>),
+        ("rewards may come late or never", late_and_lost_rewards_are_survived::<Watched<A>>),
+        ("on a bad network nothing honest is refused", a_bad_network_gives_the_same_run_again::<Watched<A>>),
+        ("a bad network loses and repeats nothing", a_bad_network_loses_and_repeats_nothing::<A>),
+        ("runs side by side do not touch each other", any_thread_gives_the_same_result::<Watched<A>>),
+        (
+            "killed at every step, it ends in the same bytes",
+            killed_at_every_step_equals_never_killed::<Watched<A>>,
+        ),
+        ("without noise, blocks equal single steps", |worlds, params, scenario| {
+            blocks_without_noise_equal_single_steps::<Watched<A>>(worlds, params, scenario);
+        }),
+        ("what is refused changes nothing", an_error_changes_nothing::<Watched<A>>),
+    ]
 }
 
 /// A finished run.
@@ -290,7 +318,8 @@ pub fn an_error_changes_nothing<A: Algorithm>(worlds: &Worlds, params: &Value, s
             continue;
         }
         let last = honest.lock().unwrap().last().cloned();
-        for payload in hostile.iter().chain(&last) {
+        let damaged = last.as_deref().map(damaged).unwrap_or_default();
+        for payload in hostile.iter().chain(&last).chain(&damaged) {
             for &from in &speakers {
                 refused += try_on(simulation.server_host(), from, payload);
                 for client in (0..clients.min(2)).map(NodeId) {
@@ -330,6 +359,18 @@ fn try_on<M: Machine>(host: &Host<M>, from: NodeId, payload: &[u8]) -> u64 {
         }
     }
     0
+}
+
+/// A message of an algorithm's own (see [`wire::Custom`]) with bytes that only its own machines can refuse.
+fn damaged(honest: &[u8]) -> Vec<Vec<u8>> {
+    use wire::payload::Shape;
+    let payload = wire::Payload::decode(honest).expect("what an honest machine sent");
+    let Some(Shape::Custom(wire::Custom { name, body })) = payload.shape else { return Vec::new() };
+    let shorter = body[..body.len().saturating_sub(1)].to_vec();
+    let mut other = body.clone();
+    other.iter_mut().for_each(|byte| *byte = !*byte);
+    let bodies = [vec![], vec![u8::MAX; 64], shorter, [&body[..], &[0]].concat(), other];
+    bodies.map(|body| custom::payload(&name, body).encode_to_vec()).into()
 }
 
 /// Payloads of every shape, each wrong in its own way.
@@ -378,6 +419,9 @@ fn hostile_payloads(setting: &Setting) -> Vec<wire::Payload> {
     }
     for signal in [0, 1, 99] {
         shapes.push(Some(Shape::Control(wire::Control { signal, number: 1 << 40, phase: 1 << 40 })));
+    }
+    for name in ["", "no one's"] {
+        shapes.push(Some(Shape::Custom(wire::Custom { name: name.into(), body: vec![1, 2, 3] })));
     }
     shapes.into_iter().map(|shape| wire::Payload { shape }).collect()
 }

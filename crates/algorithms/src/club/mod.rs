@@ -1,4 +1,5 @@
 #![doc = include_str!("README.md")]
+#![doc = include_str!("PARAMETERS.md")]
 
 #[expect(clippy::module_inception, reason = "the folder is named after the first of its two algorithms")]
 mod club;

@@ -1,4 +1,5 @@
 #![doc = include_str!("README.md")]
+#![doc = include_str!("PARAMETERS.md")]
 
 use cahoots_core::policy::PolicyKind;
 use cahoots_core::{Algorithm, ParamError, Seat, Seating, Setting, Silence, Silent};

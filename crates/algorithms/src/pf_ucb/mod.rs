@@ -1,4 +1,5 @@
 #![doc = include_str!("README.md")]
+#![doc = include_str!("PARAMETERS.md")]
 
 pub mod bounds;
 mod client;

@@ -1,4 +1,5 @@
 #![doc = include_str!("README.md")]
+#![doc = include_str!("PARAMETERS.md")]
 
 use cahoots_core::policy::Ucb1;
 use cahoots_core::{

@@ -4,6 +4,7 @@
 pub mod arms;
 pub mod choice;
 pub mod context;
+pub mod custom;
 pub mod fact;
 pub mod machine;
 pub mod message;

@@ -79,26 +79,35 @@ impl<S> Private<S> {
 }
 
 thread_local! {
-    /// Whether this thread is restoring a snapshot.
-    static RESTORING: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread is restoring a snapshot or decoding a message.
+    static READING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs `restore`, inside which released values can be read back.
 pub(crate) fn while_restoring<T>(restore: impl FnOnce() -> T) -> T {
+    while_reading(restore)
+}
+
+/// Runs `decode`, inside which released values can be read from what a peer sent.
+pub(crate) fn while_receiving<T>(_came: Arrived, decode: impl FnOnce() -> T) -> T {
+    while_reading(decode)
+}
+
+fn while_reading<T>(read: impl FnOnce() -> T) -> T {
     struct Until(bool);
     impl Drop for Until {
         fn drop(&mut self) {
-            RESTORING.set(self.0);
+            READING.set(self.0);
         }
     }
-    let _until = Until(RESTORING.replace(true));
-    restore()
+    let _until = Until(READING.replace(true));
+    read()
 }
 
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for Private<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if !RESTORING.get() {
-            return Err(serde::de::Error::custom("released values are read from snapshots alone"));
+        if !READING.get() {
+            return Err(serde::de::Error::custom("released values are read from snapshots and messages alone"));
         }
         S::deserialize(deserializer).map(Private)
     }

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Misbehaviour;
 use crate::ids::ArmIndex;
+
+/// More pulls than any federation can have made; below it, counts are exact as floating point too.
+const MOST_PULLS: u64 = 1 << 53;
 
 /// Pulls and summed rewards, arm by arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +46,23 @@ impl ArmStats {
         }
     }
 
+    /// Adds all pulls that a peer says were made, after a look at them.
+    pub fn merge_received(&mut self, other: &ArmStats) -> Result<(), Misbehaviour> {
+        let (expected, got) = (self.arms(), other.arms());
+        if expected != got || other.sums.len() != got {
+            return Err(Misbehaviour::Dimension { expected, got });
+        }
+        let pulls = |arm: usize| self.counts[arm].saturating_add(other.counts[arm]);
+        if (0..expected).any(|arm| pulls(arm) > MOST_PULLS) {
+            return Err(Misbehaviour::Unexpected("more pulls than can have been made".into()));
+        }
+        if (0..expected).any(|arm| !(self.sums[arm] + other.sums[arm]).is_finite()) {
+            return Err(Misbehaviour::NotFinite("sums of rewards".into()));
+        }
+        self.merge(other);
+        Ok(())
+    }
+
     /// Pulls of one arm.
     pub fn count(&self, arm: ArmIndex) -> u64 {
         self.counts[arm.index()]
@@ -75,5 +96,25 @@ mod tests {
         assert_eq!(block.count(ArmIndex(1)), 8);
         assert_eq!(block.mean(ArmIndex(1)), Some(0.5));
         assert_eq!(block.mean(ArmIndex(0)), None);
+    }
+
+    #[test]
+    fn what_no_pulls_can_have_led_to_is_refused_and_changes_nothing() {
+        let stats = |counts: &[u64], sums: &[f64]| ArmStats { counts: counts.into(), sums: sums.into() };
+        let mut all = stats(&[1, 2], &[0.5, 1.0]);
+        for bad in [
+            stats(&[1], &[1.0]),
+            stats(&[1, 1], &[1.0]),
+            stats(&[1], &[1.0, 1.0]),
+            stats(&[u64::MAX, 1], &[1.0, 1.0]),
+            stats(&[1, MOST_PULLS - 1], &[1.0, 1.0]),
+            stats(&[1, 1], &[f64::NAN, 1.0]),
+            stats(&[1, 1], &[f64::MAX, f64::INFINITY]),
+        ] {
+            all.merge_received(&bad).unwrap_err();
+            assert_eq!(all, stats(&[1, 2], &[0.5, 1.0]));
+        }
+        all.merge_received(&stats(&[3, 0], &[-1.0, 0.0])).unwrap();
+        assert_eq!(all, stats(&[4, 2], &[-0.5, 1.0]));
     }
 }

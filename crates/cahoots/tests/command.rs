@@ -236,7 +236,7 @@ fn signalled(folder: &Path, signal: &str) -> Output {
 fn ctrl_c_keeps_finished_runs_and_says_how_to_resume() {
     let folder = folder(LONG);
     let output = signalled(folder.path(), "-INT");
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(130));
     let said = text(&output.stderr);
     assert!(said.contains("--resume") && said.contains("of 60 runs are kept"), "{said}");
     let kept = finished_runs(folder.path());

@@ -3,7 +3,11 @@
 pub mod algorithms;
 pub mod audit;
 pub mod client;
+#[cfg(feature = "contract")]
+pub mod contract;
 pub mod environments;
+#[cfg(test)]
+mod parameter_tables;
 mod parameters;
 pub mod plan;
 pub mod plot;

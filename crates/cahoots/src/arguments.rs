@@ -1,8 +1,5 @@
 //! The `cahoots` command: arguments in, one clear message or a result out.
 
-mod commands;
-mod print;
-
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,11 +7,13 @@ use cahoots_lab::LabError;
 use cahoots_sim::catalogue::Catalogue;
 use clap::{Parser, Subcommand};
 
+use crate::{commands, print};
+
 /// Federated bandit learning: many clients choose, see rewards, and learn from each other's
 /// experience without sending their data anywhere.
 #[derive(Parser)]
 #[command(name = "cahoots", version, max_term_width = 100, after_help = EXIT_CODES)]
-struct Cli {
+struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -30,10 +29,11 @@ enum Command {
     Serve(commands::serve::Args),
     Client(commands::client::Args),
     Audit(commands::audit::Args),
+    #[cfg(feature = "contract")]
+    Contract(commands::contract::Args),
 }
 
-const EXIT_CODES: &str =
-    "Exit codes: 0 done, 1 it failed, 2 the input was wrong (the message says how to mend it).";
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 it failed, 2 the input was wrong (the message says how to mend it), 130 interrupted.";
 
 const GUIDE: &str = "\
 cahoots: federated bandit learning
@@ -53,28 +53,31 @@ cahoots: federated bandit learning
 ";
 
 /// What this program was started with: whatever a file names is looked up here.
-struct Known {
-    simulated: Arc<Catalogue>,
-    live: Arc<cahoots_node::Known>,
+pub struct Known {
+    pub simulated: Arc<Catalogue>,
+    pub live: Arc<cahoots_node::Known>,
+    #[cfg(feature = "contract")]
+    pub suites: cahoots_core::Registry<cahoots_testkit::suite::Suite>,
 }
 
-fn main() -> ExitCode {
+/// Does what the program's arguments say, with what it was started with.
+pub fn main(known: &Known) -> ExitCode {
     // A run that panics is reported by whoever started it; anything else is said here, in one line.
     std::panic::set_hook(Box::new(|panic| {
         if !std::thread::current().name().is_some_and(|name| name.starts_with("run-")) {
             eprintln!("cahoots: an internal error, which should be reported: {panic}");
         }
     }));
-    let ours = Known { simulated: cahoots_lab::catalogue(), live: cahoots_testkit::lockstep::ours() };
-    match dispatch(Cli::parse(), &ours) {
+    match dispatch(Arguments::parse(), known) {
         Ok(()) => ExitCode::SUCCESS,
         Err(LabError::Input(message)) => fail(&message, 2),
-        Err(LabError::Failed(message) | LabError::Stopped(message)) => fail(&message, 1),
+        Err(LabError::Failed(message)) => fail(&message, 1),
+        Err(LabError::Stopped(message)) => fail(&message, 130),
     }
 }
 
-fn dispatch(cli: Cli, known: &Known) -> Result<(), LabError> {
-    match cli.command {
+fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
+    match arguments.command {
         None => print::out(GUIDE),
         Some(Command::Run(args)) => commands::run::run(args, &known.simulated),
         Some(Command::Reproduce(args)) => commands::reproduce::run(args, &known.simulated),
@@ -85,6 +88,10 @@ fn dispatch(cli: Cli, known: &Known) -> Result<(), LabError> {
         Some(Command::Serve(args)) => commands::serve::run(&args, &known.live),
         Some(Command::Client(args)) => commands::client::run(&args, &known.live),
         Some(Command::Audit(args)) => commands::audit::run(&args),
+        #[cfg(feature = "contract")]
+        Some(Command::Contract(args)) => {
+            commands::contract::run(&args, &known.suites, &known.simulated.worlds)
+        }
     }
 }
 
@@ -101,6 +108,6 @@ mod tests {
 
     #[test]
     fn the_arguments_are_consistent() {
-        Cli::command().debug_assert();
+        Arguments::command().debug_assert();
     }
 }

@@ -28,7 +28,8 @@ pub fn json(record: &Record) -> Json {
     record.fields.iter().map(one).collect()
 }
 
-fn default(field: &Field) -> String {
+/// What holds when a key is not given, for people.
+pub fn default(field: &Field) -> String {
     match &field.default {
         Some(Json::String(word)) => word.clone(),
         Some(value) => value.to_string(),

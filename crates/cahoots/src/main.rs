@@ -1,0 +1,7 @@
+//! The `cahoots` command, with what is ours.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cahoots::Cli::new().main()
+}
