@@ -16,9 +16,12 @@ pub struct Live {
     complete: fn(Table) -> Result<Table, ParamError>,
     check: fn(Table, &Setting) -> Result<(), ParamError>,
     seats: fn(&Terms) -> Result<Seats, NodeError>,
-    coordinator: fn(&Terms, Option<Saved<'_>>) -> Result<Box<dyn ServerNode>, NodeError>,
-    client: fn(&Terms, NodeId, Option<Saved<'_>>) -> Result<Box<dyn ClientNode>, NodeError>,
+    coordinator: fn(&Terms, Option<Saved<'_>>) -> Made<dyn ServerNode>,
+    client: fn(&Terms, NodeId, Option<Saved<'_>>) -> Made<dyn ClientNode>,
 }
+
+/// A node, or why there is none.
+type Made<N> = Result<Box<N>, NodeError>;
 
 /// What a program can run: whatever a file or a coordinator names is looked up here.
 #[derive(Clone, Debug, Default)]

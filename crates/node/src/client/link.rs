@@ -7,7 +7,7 @@ use std::time::Duration;
 use cahoots_core::{NodeId, wire};
 
 use super::Shared;
-use super::state;
+use super::member::Member;
 use crate::books::Books;
 use crate::error::NodeError;
 use crate::terms::Terms;
@@ -157,7 +157,7 @@ impl Shared {
     fn hello(&self) -> Frame {
         let mut state = self.lock();
         let (sent, received) = (state.durable.sent, state.durable.received);
-        let parameters = state.member.as_ref().map_or(0, |member| member.head.parameters);
+        let parameters = state.member.as_ref().map_or(0, |member| member.header.parameters);
         state.connections += 1;
         frame(Kind::Hello(Hello {
             federation: self.federation.clone(),
@@ -180,7 +180,7 @@ impl Shared {
                     "terms that do not fit their hash: the coordinator runs another version".into(),
                 ));
             }
-            let member = state::member(
+            let member = Member::new(
                 &self.known,
                 terms,
                 &self.federation,
@@ -196,7 +196,7 @@ impl Shared {
             self.work.notify_one();
         }
         let member = state.member.as_mut().expect("joined above");
-        if member.head.parameters != welcome.parameters {
+        if member.header.parameters != welcome.parameters {
             return Err(NodeError::Config(
                 "the coordinator's terms are not those of this client's store".into(),
             ));

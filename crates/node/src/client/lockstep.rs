@@ -12,7 +12,7 @@ use crate::live::Known;
 use crate::lockstep::StandIn;
 use crate::terms::Terms;
 use crate::transport::proto::{Done, Grant, Letter, grant};
-use crate::transport::{self, Kind, Opened, frame};
+use crate::transport::{self, Contents, Kind, frame};
 
 /// What was done: written in the same commit as the inputs.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -105,7 +105,8 @@ impl State {
             Some(grant::Step::Deliver(envelope)) => {
                 let member = self.member.as_mut().expect("looked at by the caller");
                 let from = NodeId(envelope.from);
-                let Opened { sequence, skipped, payload } = transport::open(envelope, &member.head, from)?;
+                let Contents { sequence, skipped, payload } =
+                    transport::open(envelope, &member.header, from)?;
                 let arrival = member.machine.check(from, sequence, skipped).map_err(|e| e.to_string())?;
                 if arrival == Arrival::Next {
                     self.event(Event::Message { from, sequence, skipped, message: payload }, now);

@@ -24,6 +24,8 @@
 mod flusher;
 mod link;
 mod lockstep;
+mod member;
+mod offer;
 mod state;
 
 use std::path::PathBuf;
@@ -31,13 +33,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use cahoots_core::arms::ArmError;
 use cahoots_core::decision::Taken;
 use cahoots_core::drive::{Decided, Saved};
 use cahoots_core::{ArmIndex, DecisionId, NodeId, Picked};
 use serde::Serialize;
 use tokio::sync::{Notify, oneshot};
 
+use self::member::Member;
 use self::state::State;
 use crate::books::Books;
 use crate::clock::Clock;
@@ -46,6 +48,8 @@ use crate::live::Known;
 use crate::secret;
 use crate::store::{Batch, Store, StoreError, Sync};
 use crate::terms::Terms;
+
+pub use self::offer::Arms;
 
 /// What a client needs to know.
 #[derive(Clone, Debug)]
@@ -72,15 +76,6 @@ pub struct ClientConfig {
     pub snapshot_every: u64,
     /// The longest pause between two attempts to connect.
     pub longest_pause: Duration,
-}
-
-/// The arms on offer.
-#[derive(Clone, Copy, Debug)]
-pub enum Arms<'a> {
-    /// This many arms without features.
-    Plain(usize),
-    /// One row of features per arm: the shared ones, then the client's own where it has some.
-    Features(&'a [Vec<f64>]),
 }
 
 /// A decision.
@@ -205,7 +200,7 @@ impl Client {
             let books = Books::restore(store.get("books")?).map_err(damaged)?;
             let progress = store.get("lockstep")?;
             let mut member =
-                state::member(&config.known, terms, &config.federation, me, secret, saved, books, progress)?;
+                Member::new(&config.known, terms, &config.federation, me, secret, saved, books, progress)?;
             for entry in &recovered.log {
                 let tick = member
                     .machine
@@ -224,7 +219,7 @@ impl Client {
         if !pending.is_empty() {
             store.commit(pending)?;
         }
-        state.durable = state.marks();
+        state.durable = state.reached();
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             work: Condvar::new(),
@@ -243,14 +238,14 @@ impl Client {
     /// unknown, and so may its reward be.
     pub fn decide(&self, user: Option<u32>, arms: Arms<'_>) -> Result<Decision, NodeError> {
         let mut guard = self.shared.lock();
-        let user = guard.user(user)?;
+        let user = guard.ready()?.user(user)?;
         let state = &mut *guard;
         let member = state.member.as_mut().expect("looked at above");
         if member.lockstep.is_some() {
             return Err(NodeError::Lockstep);
         }
         let (dim, own) = (member.machine.seat().dim, member.machine.seat().local_dim);
-        fill(&mut state.arms, arms, dim, own, member.terms.setting.arms)?;
+        offer::fill(&mut state.arms, arms, dim, own, member.terms.setting.arms)?;
         let Decided { id, picked } = state.decide(user, None)?;
         if state.flush {
             self.shared.work.notify_one();
@@ -389,41 +384,5 @@ fn settle(durable: Result<Result<(), String>, oneshot::error::RecvError>) -> Res
         Ok(Ok(())) => Ok(()),
         Ok(Err(reason)) => Err(NodeError::Stopped(reason)),
         Err(_) => Err(NodeError::Stopped("this client was shut down".into())),
-    }
-}
-
-fn fill(
-    buffer: &mut cahoots_core::ArmBuffer,
-    arms: Arms<'_>,
-    dim: usize,
-    own: usize,
-    usual: usize,
-) -> Result<(), NodeError> {
-    match arms {
-        Arms::Plain(_) if dim > 0 => Err(NodeError::Request(format!(
-            "this federation's arms have features: offer a list of rows of {} numbers each",
-            dim + own
-        ))),
-        Arms::Features(_) if dim == 0 => Err(NodeError::Request(format!(
-            "this federation's arms have no features: offer their number, {usual}"
-        ))),
-        Arms::Plain(arms) if arms != usual => {
-            Err(NodeError::Request(format!("{arms} arms where this federation has {usual}")))
-        }
-        Arms::Plain(arms) => {
-            buffer.plain = arms;
-            Ok(())
-        }
-        Arms::Features([]) => Err(ArmError::Empty.into()),
-        Arms::Features(rows) => {
-            if let Some(row) = rows.iter().find(|row| row.len() != dim + own) {
-                return Err(
-                    ArmError::Dimension { which: "(in all)", expected: dim + own, got: row.len() }.into()
-                );
-            }
-            buffer.features.fill(dim, rows.iter().map(|row| &row[..dim]));
-            buffer.local.fill(own, rows.iter().map(|row| &row[dim..]));
-            Ok(())
-        }
     }
 }

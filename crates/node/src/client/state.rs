@@ -5,24 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use cahoots_core::decision::Taken;
-use cahoots_core::drive::{ClientNode, Decided, Event, Log, Outcome, Saved};
+use cahoots_core::drive::{Decided, Event, Log, Outcome};
 use cahoots_core::link::Arrival;
-use cahoots_core::{ArmBuffer, DecisionId, Keys, Misbehaviour, NodeId, Seating, Seats, Tick, UserId};
+use cahoots_core::{ArmBuffer, DecisionId, Misbehaviour, NodeId, Tick, UserId};
 use tokio::sync::oneshot;
 
-use super::lockstep::Steps;
-use crate::books::Books;
+use super::member::Member;
 use crate::clock::Clock;
 use crate::error::NodeError;
-use crate::live::Known;
 use crate::store::Batch;
-use crate::terms::Terms;
 use crate::transport::proto::Frame;
-use crate::transport::{self, Letterhead, Opened, Outbox, WINDOW, confirm, confirm_peer};
+use crate::transport::{self, Contents, Outbox, WINDOW, confirm, confirm_peer};
 
 /// What is on disk: positions that may leave or be confirmed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct Durable {
     /// Log entries.
     pub(super) entries: u64,
     /// Messages numbered for the coordinator.
@@ -35,7 +32,7 @@ pub(super) struct Marks {
 
 /// Confirmations that are due after the next commit.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Owes {
+pub(super) struct DueConfirmations {
     pub(super) coordinator: bool,
     pub(super) peers: BTreeSet<NodeId>,
 }
@@ -55,22 +52,11 @@ impl Log for Journal {
     }
 }
 
-/// A member of a federation.
-pub(super) struct Member {
-    pub(super) machine: Box<dyn ClientNode>,
-    pub(super) books: Books,
-    pub(super) terms: Terms,
-    pub(super) seats: Seats,
-    pub(super) keys: Keys,
-    pub(super) head: Letterhead,
-    pub(super) lockstep: Option<Steps>,
-}
-
 /// What one commit makes durable, and what may happen once it has.
 pub(super) struct Work {
     pub(super) batch: Batch,
-    marks: Marks,
-    owes: Owes,
+    durable: Durable,
+    due: DueConfirmations,
     /// Frames that leave after it.
     after: Vec<Frame>,
 }
@@ -87,13 +73,13 @@ pub(super) struct State {
     pub(super) clock: Clock,
     pub(super) expiry: Tick,
     pub(super) journal: Journal,
-    pub(super) durable: Marks,
+    pub(super) durable: Durable,
     /// Messages of the coordinator's that were taken since the last commit.
     taken: usize,
     pub(super) waiters: Vec<Waiter>,
     pub(super) outbox: Option<Outbox>,
     pub(super) connections: u64,
-    pub(super) owes: Owes,
+    pub(super) due: DueConfirmations,
     /// What waited first for other clients at the last tick: who has not moved since is sent to again.
     unmoved: BTreeMap<NodeId, u64>,
     /// Frames that leave after the next commit.
@@ -116,12 +102,12 @@ impl State {
             clock,
             expiry,
             journal: Journal::default(),
-            durable: Marks::default(),
+            durable: Durable::default(),
             taken: 0,
             waiters: Vec::new(),
             outbox: None,
             connections: 0,
-            owes: Owes::default(),
+            due: DueConfirmations::default(),
             unmoved: BTreeMap::new(),
             after: Vec::new(),
             flush: false,
@@ -209,13 +195,13 @@ impl State {
     fn stepped(&mut self) {
         let member = self.member.as_mut().expect("steps come after joining");
         let step = member.machine.take_step();
-        member.books.enter(member.head.from, step.facts);
+        member.books.enter(member.header.from, step.facts);
         self.flush |= !step.posted.is_empty();
     }
 
-    fn refuse(&mut self, misbehaviour: &Misbehaviour) {
+    fn refuse(&mut self, misbehaviour: &impl std::fmt::Display) {
         self.refused += 1;
-        tracing::warn!(%misbehaviour, "a message was refused");
+        tracing::warn!(%misbehaviour, "refused");
     }
 
     /// Someone wants to know when everything so far is on disk.
@@ -231,7 +217,7 @@ impl State {
     pub(super) fn envelope(&mut self, envelope: cahoots_core::wire::Envelope) -> Result<(), String> {
         let member = self.member.as_mut().ok_or("a message before the terms were known")?;
         let from = NodeId(envelope.from);
-        let Opened { sequence, skipped, payload } = transport::open(envelope, &member.head, from)?;
+        let Contents { sequence, skipped, payload } = transport::open(envelope, &member.header, from)?;
         match member.machine.check(from, sequence, skipped) {
             Ok(Arrival::Next) => {
                 self.taken += usize::from(from == NodeId::SERVER);
@@ -255,9 +241,9 @@ impl State {
             }
         }
         match from {
-            NodeId::SERVER => self.owes.coordinator = true,
+            NodeId::SERVER => self.due.coordinator = true,
             peer => {
-                self.owes.peers.insert(peer);
+                self.due.peers.insert(peer);
             }
         }
         self.flush = true;
@@ -282,8 +268,12 @@ impl State {
     pub(super) fn confirmed_by(&mut self, peer: NodeId, sequence: u64) -> Result<(), String> {
         let member = self.member.as_mut().ok_or("a confirmation before the terms were known")?;
         let heard = peer != NodeId::SERVER && member.machine.seat().hears(peer);
-        if !heard || sequence > member.machine.ends(peer).sent {
+        if !heard {
             self.refuse(&Misbehaviour::Stranger(peer));
+            return Ok(());
+        }
+        if sequence > member.machine.ends(peer).sent {
+            self.refuse(&format!("{peer} confirms what was never sent"));
             return Ok(());
         }
         member.machine.queues().confirmed(peer, sequence);
@@ -326,33 +316,33 @@ impl State {
     }
 
     /// Positions that the next commit makes durable.
-    pub(super) fn marks(&mut self) -> Marks {
+    pub(super) fn reached(&mut self) -> Durable {
         let entries = self.journal.entries;
-        let Some(member) = &self.member else { return Marks { entries, ..Marks::default() } };
+        let Some(member) = &self.member else { return Durable { entries, ..Durable::default() } };
         let machine = &member.machine;
         let ends = machine.ends(NodeId::SERVER);
         let peers = machine.peers().into_iter().map(|peer| {
             let ends = machine.ends(peer);
             (peer, (ends.sent, ends.received))
         });
-        Marks { entries, sent: ends.sent, received: ends.received, peers: peers.collect() }
+        Durable { entries, sent: ends.sent, received: ends.received, peers: peers.collect() }
     }
 
     /// Everything since the last commit; what comes now gathers for the next.
     pub(super) fn gather(&mut self) -> Work {
         self.flush = false;
         Work {
-            marks: self.marks(),
+            durable: self.reached(),
             batch: std::mem::take(&mut self.journal.batch),
-            owes: std::mem::take(&mut self.owes),
+            due: std::mem::take(&mut self.due),
             after: std::mem::take(&mut self.after),
         }
     }
 
     /// A commit went through: acknowledge, confirm, send.
-    pub(super) fn committed(&mut self, Work { marks, owes, after, .. }: Work) {
-        let (entries, received) = (marks.entries, marks.received);
-        self.durable = marks;
+    pub(super) fn committed(&mut self, Work { durable, due, after, .. }: Work) {
+        let (entries, received) = (durable.entries, durable.received);
+        self.durable = durable;
         self.taken = 0;
         let (done, waiting) =
             std::mem::take(&mut self.waiters).into_iter().partition(|w| w.entries <= entries);
@@ -361,8 +351,8 @@ impl State {
             let _ = waiter.answer.send(Ok(()));
         }
         let Some(outbox) = &mut self.outbox else { return };
-        let mut fine = !owes.coordinator || outbox.send(confirm(received));
-        for peer in owes.peers {
+        let mut fine = !due.coordinator || outbox.send(confirm(received));
+        for peer in due.peers {
             let (_, received) = self.durable.peers.get(&peer).copied().unwrap_or_default();
             outbox.pass_on(confirm_peer(received, peer));
         }
@@ -379,7 +369,7 @@ impl State {
     pub(super) fn pump(&mut self) -> bool {
         let (Some(member), Some(outbox)) = (&mut self.member, &mut self.outbox) else { return true };
         let queues = member.machine.queues();
-        let fine = outbox.pump(queues, self.durable.sent, NodeId::SERVER, &member.head);
+        let fine = outbox.pump(queues, self.durable.sent, NodeId::SERVER, &member.header);
         self.pump_peers();
         fine
     }
@@ -388,7 +378,7 @@ impl State {
     fn pump_peers(&mut self) {
         let (Some(member), Some(outbox)) = (&mut self.member, &mut self.outbox) else { return };
         for (&peer, &(sent, _)) in &self.durable.peers {
-            outbox.pump_peer(member.machine.queues(), sent, peer, &member.head);
+            outbox.pump_peer(member.machine.queues(), sent, peer, &member.header);
         }
     }
 
@@ -405,61 +395,6 @@ impl State {
     pub(super) fn trouble(&mut self, reason: String) {
         self.trouble = Some(reason).filter(|reason| !reason.is_empty());
     }
-
-    /// Whom a decision is for.
-    pub(super) fn user(&mut self, user: Option<u32>) -> Result<UserId, NodeError> {
-        let member = self.ready()?;
-        let me = member.machine.seat().me;
-        let user = match (user, member.seats.seating()) {
-            (Some(user), _) => UserId(user),
-            (None, Seating::PerUser) => UserId(me.0),
-            (None, _) => {
-                return Err(NodeError::Request(
-                    "this client decides for many users: say which (\"user\": number)".into(),
-                ));
-            }
-        };
-        let users = member.terms.setting.users;
-        if user.index() >= users || member.seats.seat_of(user) != me {
-            return Err(NodeError::Request(format!("user {} is not one of {me}'s", user.0)));
-        }
-        Ok(user)
-    }
-}
-
-/// A machine for these terms, new or as it was saved.
-pub(super) fn member(
-    known: &Known,
-    terms: Terms,
-    federation: &str,
-    me: NodeId,
-    secret: [u8; 32],
-    saved: Option<Saved<'_>>,
-    books: Books,
-    progress: Option<Vec<u8>>,
-) -> Result<Member, NodeError> {
-    let live = terms.live(known)?;
-    let seats = live.seats(&terms)?;
-    let clients = seats.clients();
-    if me.index() >= clients {
-        return Err(NodeError::Config(format!(
-            "there is no {me}: this federation has clients 0 to {}",
-            clients - 1
-        )));
-    }
-    let mut machine = live.client(&terms, me, saved)?;
-    if terms.lockstep.is_some() {
-        machine.queues().keep_all();
-    }
-    Ok(Member {
-        machine,
-        books,
-        seats,
-        keys: crate::secret::keys(&terms, secret),
-        head: Letterhead { federation: federation.into(), from: me, parameters: terms.hash() },
-        lockstep: Steps::of(known, &terms, progress)?,
-        terms,
-    })
 }
 
 /// Ticks in this time, at least one.

@@ -18,7 +18,7 @@ use crate::secret;
 use crate::store::{Batch, Store, StoreError};
 use crate::transport::proto::{Change, Confirm, Frame, Hello, Welcome};
 use crate::transport::{
-    self, Inbound, Kind, Letterhead, Opened, Session, confirm, confirm_peer, frame, refusal,
+    self, Contents, EnvelopeHeader, Inbound, Kind, Session, confirm, confirm_peer, frame, refusal,
 };
 
 /// Commands that one commit makes durable at most.
@@ -27,12 +27,12 @@ const BATCH: usize = 1024;
 pub(super) struct Core {
     pub(super) machine: Box<dyn ServerNode>,
     books: Books,
-    seats: Seats,
+    pub(super) seats: Seats,
     store: Store,
     pub(super) batch: Batch,
     keys: Keys,
     clock: Clock,
-    pub(super) head: Letterhead,
+    pub(super) header: EnvelopeHeader,
     terms: String,
     pub(super) members: Members,
     pub(super) lockstep: Option<Box<dyn Conductor>>,
@@ -43,7 +43,7 @@ pub(super) struct Core {
     touched: BTreeSet<NodeId>,
     pub(super) granted: Option<(u64, Session)>,
     snapshot_every: u64,
-    status: CoordinatorStatus,
+    pub(super) status: CoordinatorStatus,
 }
 
 impl Core {
@@ -108,7 +108,7 @@ impl Core {
             batch: Batch::default(),
             keys,
             clock,
-            head: Letterhead {
+            header: EnvelopeHeader {
                 federation: config.federation,
                 from: NodeId::SERVER,
                 parameters: config.terms.hash(),
@@ -200,16 +200,8 @@ impl Core {
                     self.reject(client, reason);
                 }
             }
-            Kind::Confirm(Confirm { peer: Some(peer), .. }) if !self.seats.hears(NodeId(peer), client) => {
-                self.reject(client, format!("a confirmation for {}, to whom it cannot speak", NodeId(peer)));
-            }
             Kind::Confirm(Confirm { sequence, peer: Some(peer) }) => {
-                // Passed on to whom it is for; a lockstep run knows by itself what was delivered.
-                if self.lockstep.is_none()
-                    && let Some(connected) = self.members.connected.get(&NodeId(peer))
-                {
-                    connected.outbox.pass_on(confirm_peer(sequence, client));
-                }
+                self.confirmed_between(client, NodeId(peer), sequence);
             }
             Kind::Confirm(confirmed) => self.confirmed(client, confirmed.sequence),
             Kind::Done(done) => {
@@ -231,7 +223,7 @@ impl Core {
         let clients = self.seats.clients();
         let ends = if client.index() < clients { self.machine.ends(client) } else { Ends::default() };
         if let Some(reason) =
-            self.members.refuse(&hello, &self.head.federation, clients, self.head.parameters, ends)
+            self.members.refuse(&hello, &self.header.federation, clients, self.header.parameters, ends)
         {
             tracing::warn!(%client, reason, "refused");
             let _ = frames.try_send(refusal(reason, true));
@@ -246,7 +238,7 @@ impl Core {
         }
         self.members.connect(client, session, frames, hello.received);
         let Ends { sent, received } = self.machine.ends(client);
-        let (terms, parameters) = (self.terms.clone(), self.head.parameters);
+        let (terms, parameters) = (self.terms.clone(), self.header.parameters);
         let (version, params) = self.machine.params();
         let change = (version > 0).then(|| Change { version, params: params.into() });
         let welcome = Welcome { received, terms, parameters, sent, change };
@@ -261,7 +253,7 @@ impl Core {
         if envelope.to != NodeId::SERVER.0 {
             return self.between_clients(client, envelope);
         }
-        let Opened { sequence, skipped, payload } = transport::open(envelope, &self.head, client)?;
+        let Contents { sequence, skipped, payload } = transport::open(envelope, &self.header, client)?;
         if let Some(run) = &mut self.lockstep {
             if sequence > self.machine.ends(client).received {
                 run.came(client, NodeId::SERVER, sequence, payload);
@@ -271,44 +263,9 @@ impl Core {
             self.event(Event::Message { from: client, sequence, skipped, message: payload });
         }
         if let Some(connected) = self.members.connected.get_mut(&client) {
-            connected.owes = true;
+            connected.confirmation_due = true;
         }
         self.touched.insert(client);
-        Ok(())
-    }
-
-    /// A message for another client is passed on if that one is here; nothing is kept. In lockstep it waits
-    /// for its turn.
-    fn between_clients(
-        &mut self,
-        client: NodeId,
-        envelope: cahoots_core::wire::Envelope,
-    ) -> Result<(), String> {
-        let to = NodeId(envelope.to);
-        if !self.seats.hears(to, client) {
-            return Err(format!("a message to {to}, who does not hear {client}"));
-        }
-        let Some(run) = &mut self.lockstep else {
-            if envelope.from != client.0
-                || envelope.federation != self.head.federation
-                || envelope.parameters != self.head.parameters
-            {
-                return Err("an envelope of someone else, or under other terms".into());
-            }
-            if let Some(connected) = self.members.connected.get(&to) {
-                connected.outbox.pass_on(frame(Kind::Envelope(envelope)));
-                self.status.relayed += 1;
-            }
-            return Ok(());
-        };
-        let head = Letterhead { from: to, ..self.head.clone() };
-        let Opened { sequence, payload, .. } = transport::open(envelope, &head, client)?;
-        let delivered = run.delivered(client, to);
-        if sequence > delivered {
-            run.came(client, to, sequence, payload);
-        } else {
-            self.after.push((client, confirm_peer(delivered, to)));
-        }
         Ok(())
     }
 
@@ -324,7 +281,7 @@ impl Core {
     }
 
     /// Resets a connection; the client comes back and starts from what is confirmed.
-    fn reject(&mut self, client: NodeId, reason: String) {
+    pub(super) fn reject(&mut self, client: NodeId, reason: String) {
         self.status.refused += 1;
         tracing::warn!(%client, reason, "connection reset");
         if let Some(connected) = self.members.connected.get(&client) {
@@ -349,7 +306,7 @@ impl Core {
             self.status.received += 1;
             self.touched.insert(from);
             if let Some(connected) = self.members.connected.get_mut(&from) {
-                connected.owes = true;
+                connected.confirmation_due = true;
             }
         }
         let step = self.machine.take_step();
@@ -401,11 +358,11 @@ impl Core {
             let Some(connected) = self.members.connected.get_mut(&client) else { continue };
             let Ends { sent, received } = self.machine.ends(client);
             let mut fine = true;
-            if std::mem::take(&mut connected.owes) {
+            if std::mem::take(&mut connected.confirmation_due) {
                 fine = connected.outbox.send(confirm(received));
             }
             if self.lockstep.is_none() {
-                fine = fine && connected.outbox.pump(self.machine.queues(), sent, client, &self.head);
+                fine = fine && connected.outbox.pump(self.machine.queues(), sent, client, &self.header);
             }
             if !fine {
                 broken.insert(client);

@@ -5,7 +5,7 @@ use cahoots_core::NodeId;
 use super::core::Core;
 use crate::lockstep::{Next, Order, Step};
 use crate::transport::proto::{Decide, Frame, Grant, Report, Start, Wake, grant};
-use crate::transport::{Kind, Letterhead, frame};
+use crate::transport::{EnvelopeHeader, Kind, frame};
 
 impl Core {
     /// Takes all steps that are the coordinator's own, then hands out one.
@@ -49,15 +49,15 @@ impl Core {
             Step::Report => grant::Step::Report(Report {}),
             Step::Deliver { from, sequence } if from != NodeId::SERVER => {
                 let payload = run.letter(from, order.client, sequence)?.to_vec();
-                let head = Letterhead { from, ..self.head.clone() };
-                grant::Step::Deliver(head.around(order.client, sequence, 0, payload))
+                let header = EnvelopeHeader { from, ..self.header.clone() };
+                grant::Step::Deliver(header.around(order.client, sequence, 0, payload))
             }
             Step::Deliver { sequence, .. } => {
                 let queues = self.machine.queues();
                 let message = queues.after(order.client, sequence - 1).next();
                 let message = message.filter(|message| message.sequence == sequence);
                 // A client that has it already will only be asked to answer again.
-                let envelope = message.map(|message| self.head.envelope(order.client, message));
+                let envelope = message.map(|message| self.header.envelope(order.client, message));
                 grant::Step::Deliver(envelope.unwrap_or_default())
             }
         };

@@ -15,7 +15,7 @@ pub(super) struct Connected {
     pub(super) session: Session,
     pub(super) outbox: Outbox,
     /// A confirmation is due after the next flush.
-    pub(super) owes: bool,
+    pub(super) confirmation_due: bool,
 }
 
 /// Members and connections.
@@ -75,7 +75,7 @@ impl Members {
         self.drop_client(client);
         self.sessions.insert(session, client);
         let outbox = Outbox::new(frames, received);
-        self.connected.insert(client, Connected { session, outbox, owes: false });
+        self.connected.insert(client, Connected { session, outbox, confirmation_due: false });
     }
 
     /// Closes whatever this session was.

@@ -4,6 +4,7 @@
 mod core;
 mod lockstep;
 mod members;
+mod relay;
 
 use std::path::PathBuf;
 use std::sync::Arc;

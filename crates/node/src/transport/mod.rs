@@ -45,7 +45,7 @@ pub fn refusal(reason: impl Into<String>, last: bool) -> Frame {
 
 /// What every envelope of one link says.
 #[derive(Clone, Debug)]
-pub struct Letterhead {
+pub struct EnvelopeHeader {
     /// Name of the federation.
     pub federation: String,
     /// Sender.
@@ -54,7 +54,7 @@ pub struct Letterhead {
     pub parameters: u64,
 }
 
-impl Letterhead {
+impl EnvelopeHeader {
     /// An envelope around a message that waits.
     pub fn envelope(&self, to: NodeId, message: &Waiting) -> wire::Envelope {
         self.around(to, message.sequence, message.skipped, message.payload.clone())
@@ -77,7 +77,7 @@ impl Letterhead {
 
 /// What was in an envelope.
 #[derive(Debug)]
-pub struct Opened {
+pub struct Contents {
     /// Number on the link.
     pub sequence: u64,
     /// Numbers before it that will not come.
@@ -87,18 +87,18 @@ pub struct Opened {
 }
 
 /// What is in an envelope that came from `from` under the same terms.
-pub fn open(envelope: wire::Envelope, head: &Letterhead, from: NodeId) -> Result<Opened, String> {
-    if envelope.federation != head.federation || envelope.parameters != head.parameters {
+pub fn open(envelope: wire::Envelope, header: &EnvelopeHeader, from: NodeId) -> Result<Contents, String> {
+    if envelope.federation != header.federation || envelope.parameters != header.parameters {
         return Err("an envelope of another federation or under other terms".into());
     }
-    if envelope.from != from.0 || envelope.to != head.from.0 {
+    if envelope.from != from.0 || envelope.to != header.from.0 {
         return Err(format!(
             "an envelope from {} to {} on the link between {from} and {}",
             NodeId(envelope.from),
             NodeId(envelope.to),
-            head.from
+            header.from
         ));
     }
     let wire::Envelope { sequence, skipped, payload, .. } = envelope;
-    Ok(Opened { sequence, skipped, payload })
+    Ok(Contents { sequence, skipped, payload })
 }

@@ -8,7 +8,7 @@ use cahoots_core::drive::Queues;
 use tokio::sync::mpsc;
 
 use super::proto::Frame;
-use super::{Kind, Letterhead, frame};
+use super::{EnvelopeHeader, Kind, frame};
 
 /// Messages that may be on their way without a confirmation.
 pub const WINDOW: usize = 64;
@@ -58,10 +58,10 @@ impl Outbox {
 
     /// Sends what waits for another client, from the first message that is not confirmed, no further than
     /// `up_to` and the room there is.
-    pub fn pump_peer(&mut self, queues: &Queues, up_to: u64, to: NodeId, head: &Letterhead) {
+    pub fn pump_peer(&mut self, queues: &Queues, up_to: u64, to: NodeId, header: &EnvelopeHeader) {
         let cursor = self.peers.entry(to).or_default();
         for message in queues.after(to, *cursor).take_while(|message| message.sequence <= up_to) {
-            let frame = frame(Kind::Envelope(head.envelope(to, message)));
+            let frame = frame(Kind::Envelope(header.envelope(to, message)));
             if self.frames.capacity() <= ROOM || self.frames.try_send(frame).is_err() {
                 return;
             }
@@ -77,12 +77,12 @@ impl Outbox {
     /// Sends what waits for a peer, no further than `up_to` and the window. What
     /// is left follows when confirmations come.
     #[must_use]
-    pub fn pump(&mut self, queues: &Queues, up_to: u64, to: NodeId, head: &Letterhead) -> bool {
+    pub fn pump(&mut self, queues: &Queues, up_to: u64, to: NodeId, header: &EnvelopeHeader) -> bool {
         for message in queues.after(to, self.cursor).take_while(|message| message.sequence <= up_to) {
             if self.in_flight.len() == WINDOW {
                 break;
             }
-            if !self.send(frame(Kind::Envelope(head.envelope(to, message)))) {
+            if !self.send(frame(Kind::Envelope(header.envelope(to, message)))) {
                 return false;
             }
             self.cursor = message.sequence;

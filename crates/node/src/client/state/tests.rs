@@ -2,10 +2,14 @@
 
 use cahoots_algorithms::linear::LinearMsg;
 use cahoots_algorithms::registry;
+use cahoots_core::drive::{ClientNode, Saved};
 use cahoots_core::{LinearStats, Setting, View, message, wire};
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::books::Books;
+use crate::live::Known;
+use crate::terms::Terms;
 use crate::transport::Kind;
 use crate::transport::proto::{Confirm, Frame};
 
@@ -36,7 +40,7 @@ struct Script {
 
 impl Script {
     fn new(terms: Terms) -> Script {
-        let member = member(&known(), terms, "test", ME, [0; 32], None, Books::default(), None).unwrap();
+        let member = Member::new(&known(), terms, "test", ME, [0; 32], None, Books::default(), None).unwrap();
         let mut script = Script::around(member, true);
         script.commit();
         script
@@ -45,7 +49,7 @@ impl Script {
     fn around(member: Member, new: bool) -> Script {
         let mut state = State::new(1, Clock::new(Clock::today(), Duration::from_secs(1), 0), 1000);
         state.join(member, new);
-        state.durable = state.marks();
+        state.durable = state.reached();
         let mut script = Script { state, frames: Outbox::channel().1, log: Vec::new() };
         script.connect(0);
         script
@@ -86,7 +90,7 @@ impl Script {
         skipped: u64,
         payload: Vec<u8>,
     ) -> Result<(), String> {
-        let parameters = self.state.member.as_ref().unwrap().head.parameters;
+        let parameters = self.state.member.as_ref().unwrap().header.parameters;
         self.state.envelope(wire::Envelope {
             federation: "test".into(),
             from: from.0,
@@ -248,7 +252,8 @@ fn a_client_that_was_killed_sends_again_what_was_not_confirmed() {
     let Script { log, .. } = script;
 
     let saved = Some(Saved { state: &state, queues: &queues });
-    let mut member = member(&known(), linear(), "test", ME, [0; 32], saved, Books::default(), None).unwrap();
+    let mut member =
+        Member::new(&known(), linear(), "test", ME, [0; 32], saved, Books::default(), None).unwrap();
     for entry in &log {
         member.machine.replay(entry, &member.keys).unwrap();
     }

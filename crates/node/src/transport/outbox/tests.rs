@@ -64,18 +64,18 @@ impl Script {
         }
     }
 
-    fn head() -> Letterhead {
-        Letterhead { federation: "test".into(), from: NodeId::SERVER, parameters: 1 }
+    fn header() -> EnvelopeHeader {
+        EnvelopeHeader { federation: "test".into(), from: NodeId::SERVER, parameters: 1 }
     }
 
     /// Sends what may leave; gives the numbers of what did, and how many each skips.
     fn pump(&mut self, up_to: u64) -> Vec<(u64, u64)> {
-        assert!(self.outbox.pump(&self.queues, up_to, PEER, &Self::head()));
+        assert!(self.outbox.pump(&self.queues, up_to, PEER, &Self::header()));
         self.handed()
     }
 
     fn pump_peer(&mut self, up_to: u64) -> Vec<(u64, u64)> {
-        self.outbox.pump_peer(&self.queues, up_to, PEER, &Self::head());
+        self.outbox.pump_peer(&self.queues, up_to, PEER, &Self::header());
         self.handed()
     }
 
@@ -163,9 +163,9 @@ fn messages_between_clients_leave_room_for_the_coordinators() {
         script.outbox.pass_on(confirm_peer(i, PEER));
     }
     script.post(2 * PEER_ROOM as u64, Say::Signal);
-    script.outbox.pump_peer(&script.queues, u64::MAX, PEER, &Script::head());
+    script.outbox.pump_peer(&script.queues, u64::MAX, PEER, &Script::header());
     // A whole window and its confirmations still fit.
-    assert!(script.outbox.pump(&script.queues, u64::MAX, PEER, &Script::head()));
+    assert!(script.outbox.pump(&script.queues, u64::MAX, PEER, &Script::header()));
     for i in 0..WINDOW as u64 {
         assert!(script.outbox.send(confirm(i)), "confirmation {i}");
     }
@@ -181,5 +181,5 @@ fn a_stream_that_is_closed_takes_nothing() {
     script.post(1, Say::Signal);
     script.stream.close();
     assert!(!script.outbox.send(confirm(1)));
-    assert!(!script.outbox.pump(&script.queues, 1, PEER, &Script::head()));
+    assert!(!script.outbox.pump(&script.queues, 1, PEER, &Script::header()));
 }

@@ -1,0 +1,78 @@
+//! A client that knows the federation's terms: its machine, and what belongs to it.
+
+use cahoots_core::drive::{ClientNode, Saved};
+use cahoots_core::{Keys, NodeId, Seating, Seats, UserId};
+
+use super::lockstep::Steps;
+use crate::books::Books;
+use crate::error::NodeError;
+use crate::live::Known;
+use crate::terms::Terms;
+use crate::transport::EnvelopeHeader;
+
+/// A member of a federation.
+pub(super) struct Member {
+    pub(super) machine: Box<dyn ClientNode>,
+    pub(super) books: Books,
+    pub(super) terms: Terms,
+    pub(super) seats: Seats,
+    pub(super) keys: Keys,
+    pub(super) header: EnvelopeHeader,
+    pub(super) lockstep: Option<Steps>,
+}
+
+impl Member {
+    /// A machine for these terms, new or as it was saved.
+    pub(super) fn new(
+        known: &Known,
+        terms: Terms,
+        federation: &str,
+        me: NodeId,
+        secret: [u8; 32],
+        saved: Option<Saved<'_>>,
+        books: Books,
+        progress: Option<Vec<u8>>,
+    ) -> Result<Member, NodeError> {
+        let live = terms.live(known)?;
+        let seats = live.seats(&terms)?;
+        let clients = seats.clients();
+        if me.index() >= clients {
+            return Err(NodeError::Config(format!(
+                "there is no {me}: this federation has clients 0 to {}",
+                clients - 1
+            )));
+        }
+        let mut machine = live.client(&terms, me, saved)?;
+        if terms.lockstep.is_some() {
+            machine.queues().keep_all();
+        }
+        Ok(Member {
+            machine,
+            books,
+            seats,
+            keys: crate::secret::keys(&terms, secret),
+            header: EnvelopeHeader { federation: federation.into(), from: me, parameters: terms.hash() },
+            lockstep: Steps::of(known, &terms, progress)?,
+            terms,
+        })
+    }
+
+    /// Whom a decision is for.
+    pub(super) fn user(&self, user: Option<u32>) -> Result<UserId, NodeError> {
+        let me = self.machine.seat().me;
+        let user = match (user, self.seats.seating()) {
+            (Some(user), _) => UserId(user),
+            (None, Seating::PerUser) => UserId(me.0),
+            (None, _) => {
+                return Err(NodeError::Request(
+                    "this client decides for many users: say which (\"user\": number)".into(),
+                ));
+            }
+        };
+        let users = self.terms.setting.users;
+        if user.index() >= users || self.seats.seat_of(user) != me {
+            return Err(NodeError::Request(format!("user {} is not one of {me}'s", user.0)));
+        }
+        Ok(user)
+    }
+}
