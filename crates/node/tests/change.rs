@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use cahoots_algorithms::linear::{LinearMsg, Signal};
+use cahoots_algorithms::kit::linear::{LinearMsg, Signal};
 use cahoots_core::{
     Algorithm, ArmSet, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, ParamError, Picked, Registry,
     Seat, Setting, Stream, UserId,
