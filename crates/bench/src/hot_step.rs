@@ -79,7 +79,7 @@ impl Contestant for KernelStep<'_> {
     fn step(&mut self, set: usize) -> usize {
         let arms = &self.sets[set];
         self.factor.score_with(self.level, arms, &mut self.scores);
-        let k = self.scores.optimistic_with(self.level, ALPHA).expect("an arm");
+        let k = self.scores.highest_bound_with(self.level, ALPHA, None).arm;
         arms.row_into(k, &mut self.x);
         self.factor.learn_with(self.level, &self.x, self.problem.rewards[set][k]);
         k

@@ -11,6 +11,7 @@
 //!
 //! What is not here: learners, exploration rules, randomness. This crate knows matrices only.
 
+mod best;
 mod factor;
 mod level;
 mod ops;
@@ -21,8 +22,9 @@ mod tiles;
 mod wire;
 mod workspace;
 
+pub use best::Best;
 pub use factor::Factor;
 pub use level::{Level, Profile, profile};
 pub use packed::{NotPositiveDefinite, log_det, semidefinite_cholesky};
-pub use scores::Scores;
+pub use scores::{Picked, Scores};
 pub use tiles::Tiles;

@@ -1,10 +1,11 @@
-//! The outcome of scoring, and the usual way to pick from it.
+//! The outcome of scoring, and how the best arm is picked from it.
 
 use std::cell::RefCell;
 
-use crate::Level;
-use crate::ops::select::Optimistic;
+use crate::ops::chunks;
+use crate::ops::select::Highest;
 use crate::simd::dispatch;
+use crate::{Level, workspace};
 
 /// Estimated mean and squared width of every arm; as long as there are arms.
 #[derive(Clone, Debug, Default)]
@@ -29,18 +30,68 @@ impl Scores {
         })
     }
 
-    /// The first arm with the largest `mean + alpha sqrt(width2)`; `None` if there is none above minus
-    /// infinity (NaN never is).
-    pub fn optimistic(&self, alpha: f64) -> Option<usize> {
-        self.optimistic_with(Level::best(), alpha)
-    }
-
-    /// [`Scores::optimistic`] at a given level.
+    /// The arm of the highest `mean + radius width`, by the rule of [`Best`](crate::Best): product and sum
+    /// are rounded, values that differ by rounding alone are ties, and ties go to the lowest index. Arms
+    /// that `offered` leaves out never win; the first that is on offer does if no value exceeds minus
+    /// infinity.
     ///
     /// # Panics
-    /// If this host lacks the level.
-    pub fn optimistic_with(&self, level: Level, alpha: f64) -> Option<usize> {
-        let Scores { mean, width2 } = self;
-        dispatch(level, Optimistic { mean, width2, alpha })
+    /// If no arm is on offer, or `offered` speaks of another number of arms.
+    pub fn highest_bound(&self, radius: f64, offered: Option<&[bool]>) -> Picked {
+        self.highest_bound_with(Level::best(), radius, offered)
     }
+
+    /// [`Scores::highest_bound`] at a given level.
+    ///
+    /// # Panics
+    /// As [`Scores::highest_bound`], or if this host lacks the level.
+    pub fn highest_bound_with(&self, level: Level, radius: f64, offered: Option<&[bool]>) -> Picked {
+        self.highest(level, Some(radius), offered)
+    }
+
+    /// The arm of the highest mean, by the same rule.
+    ///
+    /// # Panics
+    /// As [`Scores::highest_bound`].
+    pub fn highest_mean(&self, offered: Option<&[bool]>) -> Picked {
+        self.highest_mean_with(Level::best(), offered)
+    }
+
+    /// [`Scores::highest_mean`] at a given level.
+    ///
+    /// # Panics
+    /// As [`Scores::highest_bound`], or if this host lacks the level.
+    pub fn highest_mean_with(&self, level: Level, offered: Option<&[bool]>) -> Picked {
+        self.highest(level, None, offered)
+    }
+
+    #[inline]
+    fn highest(&self, level: Level, radius: Option<f64>, offered: Option<&[bool]>) -> Picked {
+        let Scores { mean, width2 } = self;
+        assert_eq!(mean.len(), width2.len(), "scores of different numbers of arms");
+        match offered {
+            None => assert!(!mean.is_empty(), "no arm to pick"),
+            Some(offered) => {
+                assert_eq!(offered.len(), mean.len(), "an offer of another number of arms");
+                assert!(offered.contains(&true), "no arm is on offer");
+            }
+        }
+        let widths = radius.map(|radius| (&width2[..], radius));
+        let arm = workspace::with(chunks(mean.len()), |scratch| {
+            dispatch(level, Highest { mean, widths, offered, scratch })
+        });
+        Picked { arm, mean: mean[arm], width: width2[arm].sqrt() }
+    }
+}
+
+/// The arm that was picked, and what is known of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Picked {
+    /// Its index.
+    pub arm: usize,
+    /// Its estimated reward.
+    pub mean: f64,
+    /// Its width, `sqrt(x' (V + ridge I)^-1 x)`: a confidence interval is the mean plus and minus a
+    /// radius times this.
+    pub width: f64,
 }

@@ -45,7 +45,7 @@ fn score_pick_and_learn_do_not_allocate() {
         let before = COUNT.get();
         for _ in 0..10 {
             factor.score(&packed, &mut scores);
-            let k = scores.optimistic(1.0).unwrap();
+            let k = scores.highest_bound(1.0, None).arm;
             factor.learn(&arms[k], 0.5);
         }
         assert_eq!(COUNT.get(), before);

@@ -35,7 +35,7 @@ fn run(level: Level, dim: usize, arms: &[Vec<f64>], steps: usize) -> (Factor, Sc
             factor.rebuild_with(level, &data.gram, &data.moment, 0.37).unwrap();
         }
         factor.score_with(level, &packed, &mut scores);
-        let k = scores.optimistic_with(level, 0.9).unwrap();
+        let k = scores.highest_bound_with(level, 0.9, None).arm;
         let reward = random.next();
         factor.learn_with(level, &arms[k], reward);
         data.add(&arms[k], reward);
@@ -150,7 +150,7 @@ fn extreme_numbers_agree_too() {
                 let plain = |v: &f64| if v.is_nan() { u64::MAX } else { v.to_bits() };
                 let rows: Vec<u64> = (0..10).flat_map(|i| factor.row(i).iter().map(plain)).collect();
                 let means: Vec<u64> = scores.mean.iter().chain(&scores.width2).map(plain).collect();
-                (rows, means, scores.optimistic_with(level, 1.0))
+                (rows, means, scores.highest_bound_with(level, 1.0, None).arm)
             })
             .collect();
         results.windows(2).for_each(|pair| assert_eq!(pair[0], pair[1], "{special}"));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use cahoots_kernel::{Factor, Level, Scores, Tiles};
+use cahoots_kernel::{Factor, Level, Picked, Scores, Tiles};
 use common::{Uniform, tiles};
 use serde::Serialize;
 
@@ -107,21 +107,20 @@ fn the_first_of_the_best_arms_is_picked() {
         for count in [1, 2, 7, 8, 9, 23, 24, 40] {
             for best in 0..count {
                 let mut scores = Scores { mean: vec![-3.0; count], width2: vec![4.0; count] };
-                assert_eq!(scores.optimistic_with(level, 2.0), Some(0));
+                assert_eq!(scores.highest_bound_with(level, 2.0, None).arm, 0);
                 scores.mean[best] = -2.5;
                 scores.mean[count - 1] = -2.5;
-                assert_eq!(scores.optimistic_with(level, 2.0), Some(best));
+                assert_eq!(scores.highest_bound_with(level, 2.0, None).arm, best);
                 // A width counts as much.
                 scores.mean[best] = -3.0;
                 scores.width2[best] = 9.0;
-                assert_eq!(scores.optimistic_with(level, 2.0), Some(best));
+                let picked = scores.highest_bound_with(level, 2.0, None);
+                assert_eq!(picked, Picked { arm: best, mean: -3.0, width: 3.0 });
                 // NaN never wins.
                 scores.width2[best] = f64::NAN;
-                let expected = if count == 1 { None } else { Some(count - 1) };
-                let expected = if best == count - 1 && count > 1 { Some(0) } else { expected };
-                assert_eq!(scores.optimistic_with(level, 2.0), expected);
+                let expected = if best == count - 1 { 0 } else { count - 1 };
+                assert_eq!(scores.highest_bound_with(level, 2.0, None).arm, expected);
             }
         }
-        assert_eq!(Scores::default().optimistic_with(level, 1.0), None);
     }
 }

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use cahoots_algorithms::registry::ours;
 use cahoots_core::{ArmBuffer, ArmIndex, ParamError, Setting, Tick, UserId};
 use cahoots_lab::experiment::{Source, json_schema};
 use cahoots_lab::run::{Options, Start, run};
-use cahoots_lab::{LabError, from_text, load};
+use cahoots_lab::{LabError, catalogue, from_text, load};
 use cahoots_sim::arrivals::{ArrivalLaw, Arrivals};
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::world::{Pull, World, WorldKind};
@@ -94,7 +93,7 @@ kind = "ucb-alone"
 "#;
 
 fn with_strangers() -> Arc<Catalogue> {
-    Arc::new(Catalogue::new(ours()).algorithm::<ExploreThenCommit>().world::<Doors>())
+    Arc::new(Catalogue::clone(&catalogue()).algorithm::<ExploreThenCommit>().world::<Doors>())
 }
 
 fn complaint(catalogue: &Arc<Catalogue>, text: &str) -> String {
@@ -153,7 +152,7 @@ fn they_are_in_the_schema() {
     ] {
         assert!(text.contains(part), "{part}");
     }
-    let ours = json_schema(&cahoots_lab::catalogue()).to_string();
+    let ours = json_schema(&catalogue()).to_string();
     assert!(!ours.contains("explore-then-commit") && !ours.contains("\"doors\""));
 }
 
@@ -177,7 +176,7 @@ fn misspelt_they_are_refused_with_the_nearest_name() {
         let message = complaint(&strangers, &FILE.replace(good, bad));
         assert!(message.contains(problem) && message.contains(remedy), "{message}");
     }
-    let message = complaint(&cahoots_lab::catalogue(), FILE);
+    let message = complaint(&catalogue(), FILE);
     assert!(message.contains("there is no environment \"doors\""), "{message}");
     assert!(message.contains("there is no algorithm \"explore-then-commit\""), "{message}");
 }
@@ -185,6 +184,5 @@ fn misspelt_they_are_refused_with_the_nearest_name() {
 #[test]
 #[should_panic(expected = "the name \"ucb-alone\" is taken")]
 fn a_name_of_ours_is_taken() {
-    let _ = Catalogue::<cahoots_sim::simulated::Simulated>::new(ours())
-        .algorithm::<cahoots_algorithms::ucb_alone::UcbAlone>();
+    let _ = Catalogue::clone(&catalogue()).algorithm::<cahoots_algorithms::ucb_alone::UcbAlone>();
 }

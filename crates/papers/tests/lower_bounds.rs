@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use cahoots_lab::experiment::Source;
-use cahoots_lab::from_text;
+use cahoots_lab::{catalogue, from_text};
 use cahoots_lab::results::{Summary, redraw};
 use cahoots_lab::run::{Options, Start, run};
 use cahoots_papers::lower_bounds;
@@ -25,7 +25,7 @@ const FILE: &str = r#"
 
 fn go(text: &str, out: &Path) -> Vec<Summary> {
     let stop = AtomicBool::new(false);
-    let experiment = from_text(Source { name: "mixed.toml".into(), text: text.into() }, None).unwrap();
+    let experiment = from_text(&catalogue(), Source { name: "mixed.toml".into(), text: text.into() }, None).unwrap();
     let options = Options {
         jobs: 1,
         start: Start::Fresh,
@@ -47,7 +47,7 @@ fn a_known_game_is_shown_beside_its_lower_bounds() {
     let first = drawn();
     assert!(first.contains("lower bound (Theorem 1)") && first.contains("Conjecture 1"));
     assert!(first.contains("bounds: for T to infinity, without communication"));
-    redraw(&out, lower_bounds).unwrap();
+    redraw(&catalogue(), &out, lower_bounds).unwrap();
     assert_eq!(drawn(), first);
 }
 

@@ -107,6 +107,8 @@ pub struct Arrivals {
     seed: u64,
     clients: usize,
     law: Law,
+    /// After this tick nobody acts any more.
+    last: Tick,
 }
 
 #[derive(Clone, Debug)]
@@ -149,12 +151,20 @@ impl Arrivals {
             }
             law => law,
         };
-        Arrivals { seed, clients, law }
+        Arrivals { seed, clients, law, last: Tick::MAX }
+    }
+
+    /// The same, until this tick: then nobody acts any more, and what is under way can come to its end.
+    pub fn until(self, last: Tick) -> Arrivals {
+        Arrivals { last, ..self }
     }
 
     /// Who acts at `tick`, in the order of their numbers. Replaces what `out` held.
     pub fn at(&mut self, tick: Tick, out: &mut Vec<UserId>) {
         out.clear();
+        if tick > self.last {
+            return;
+        }
         let mut draw = Draw::keyed(self.seed, Purpose::Arrival, tick, 0);
         let one = match &self.law {
             Law::All => {
@@ -207,7 +217,7 @@ impl Arrivals {
 
     /// Whether every client acts at every tick.
     pub fn is_everyone(&self) -> bool {
-        matches!(self.law, Law::All)
+        matches!(self.law, Law::All) && self.last == Tick::MAX
     }
 }
 
@@ -232,6 +242,18 @@ mod tests {
         assert!(
             ArrivalLaw::Participation(0.0).check().is_err() && ArrivalLaw::Participation(1.0).check().is_ok()
         );
+    }
+
+    #[test]
+    fn nobody_acts_after_the_last_tick() {
+        let whole = Arrivals::new(&ArrivalLaw::All, 3, 9);
+        let mut ending = whole.clone().until(5);
+        assert!(whole.is_everyone() && !ending.is_everyone());
+        let mut out = Vec::new();
+        for (tick, expected) in [(5, 3), (6, 0), (100, 0)] {
+            ending.at(tick, &mut out);
+            assert_eq!(out.len(), expected, "tick {tick}");
+        }
     }
 
     fn counts(law: ArrivalLaw, clients: usize, ticks: u64) -> Vec<f64> {

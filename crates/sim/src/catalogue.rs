@@ -96,12 +96,12 @@ impl Catalogue {
 
 #[cfg(test)]
 mod tests {
-    use cahoots_algorithms::registry::ours;
+    use cahoots_algorithms::async_linucb::AsyncLinucb;
 
     use super::*;
 
     fn complete(name: &str, params: &impl Serialize) -> Result<Params, RunError> {
-        Catalogue::new(ours()).complete(name, params)
+        Catalogue::new(Registry::default()).algorithm::<AsyncLinucb>().complete(name, params)
     }
 
     #[test]

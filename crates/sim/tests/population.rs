@@ -1,7 +1,8 @@
 //! Clients drawn from a population, and admitted over time: what an algorithm whose server learns the
 //! population's means from ever more clients has to live in.
 
-use cahoots_algorithms::registry::ours;
+use cahoots_algorithms::ucb_alone::UcbAlone;
+use cahoots_core::Registry;
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::driver::Options;
 use cahoots_sim::run::{Report, Scenario};
@@ -13,7 +14,8 @@ fn run(more: serde_json::Value, horizon: u64) -> Report {
     environment.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let scenario = json!({ "horizon": horizon, "environment": environment });
     let scenario: Scenario = serde_json::from_value(scenario).unwrap();
-    Catalogue::new(ours())
+    Catalogue::new(Registry::default())
+        .algorithm::<UcbAlone>()
         .simulate("ucb-alone", &json!({}), &scenario, 3, Options::default(), &mut |_| true)
         .unwrap()
 }

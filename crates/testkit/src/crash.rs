@@ -69,11 +69,10 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
         let seats = Seats::of::<A>(valid, setting);
         let mut server = blueprint.server(None).expect(OWN);
         let mut disks = BTreeMap::new();
-        disks.insert(NodeId::SERVER, Disk {
-            state: server.save(),
-            queues: server.queues().save(),
-            log: vec![],
-        });
+        disks.insert(
+            NodeId::SERVER,
+            Disk { state: server.save(), queues: server.queues().save(), log: vec![] },
+        );
         let mut clients = Vec::new();
         for node in (0..seats.clients() as u32).map(NodeId) {
             let mut client = blueprint.client(node, None).expect(OWN);
@@ -218,7 +217,8 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
         };
         // Whoever has recovered sends all that is not confirmed; the others what is new.
         let waiting = queues.in_order();
-        let new = waiting.into_iter().filter(|(to, message)| killed || posted.contains(&(*to, message.sequence)));
+        let new =
+            waiting.into_iter().filter(|(to, message)| killed || posted.contains(&(*to, message.sequence)));
         self.queue.extend(new.map(|(to, message)| Posted { from: node, to, message: message.clone() }));
         if disk.log.len() >= self.snapshot_every {
             disk.queues = queues.save();

@@ -10,3 +10,18 @@ pub mod scenarios;
 pub mod soak;
 pub mod suite;
 pub mod trail;
+pub mod witness;
+
+use cahoots_algorithms::registry::ours;
+use cahoots_core::Registry;
+use cahoots_sim::catalogue::Catalogue;
+
+/// The suites of our algorithms. Compiled here, once for all tests.
+pub fn suites() -> Registry<suite::Suite> {
+    ours()
+}
+
+/// Our algorithms in the simulator, and our worlds. Compiled here, once for all tests.
+pub fn catalogue() -> Catalogue {
+    Catalogue::new(ours())
+}

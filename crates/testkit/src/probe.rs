@@ -3,7 +3,11 @@
 //! send the sums, play what the server says is best.
 
 use cahoots_core::plan::Schedule;
-use cahoots_core::{Algorithm, ArmIndex, ArmSet, ArmStats, Arrived, Choice, Cx, Fact, Gather, Kind, Learner, Machine, Membership, Message, Misbehaviour, NodeId, ParamError, Picked, Private, Seat, Setting, Stream, Unprotected, UserId, wire};
+use cahoots_core::{
+    Algorithm, ArmIndex, ArmSet, ArmStats, Arrived, Choice, Cx, Fact, Gather, Kind, Learner, Machine,
+    Membership, Message, Misbehaviour, NodeId, ParamError, Picked, Private, Seat, Setting, Stream,
+    Unprotected, UserId, wire,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

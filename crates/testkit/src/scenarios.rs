@@ -34,6 +34,16 @@ pub fn all() -> Vec<Scenario> {
     ]
 }
 
+/// A K-armed world without noise. Its means are eighths and its clients four, so that sums and averages are
+/// exact in any order; and it is long enough for curves to have fewer points than ticks, since blocks of
+/// planned pulls end at a curve's points.
+pub fn still() -> Scenario {
+    let scenario = json!({ "horizon": 8000, "environment":
+        { "kind": "arms", "rewards": "gaussian", "reward_noise": 0.0, "arrivals": "all",
+          "means": [[0.875, 0.5, 0.125], [0.25, 0.75, 0.375], [0.25, 0.625, 0.5], [0.125, 0.875, 0.25]] } });
+    serde_json::from_value(scenario).expect("a scenario that can be read")
+}
+
 /// A world in which the K-armed algorithms of dp-mab go through several rounds with these parameters.
 pub fn several_rounds() -> (Scenario, [(&'static str, Value); 5]) {
     let scenario = json!({ "horizon": 110, "environment":

@@ -1,20 +1,19 @@
 //! Every algorithm in the registry keeps every promise of the contract.
 
-use cahoots_algorithms::registry::ours;
 use cahoots_sim::run::Scenario;
 use cahoots_sim::worlds::Worlds;
 use cahoots_testkit::probe::ExploreThenCommit;
-use cahoots_testkit::scenarios;
 use cahoots_testkit::suite::{self, Suite};
+use cahoots_testkit::{scenarios, suites};
 use serde_json::{Value, json};
 
 fn check(name: &str, params: &Value, scenario: &Scenario) {
-    ours::<Suite>().get(name).expect("one of ours").check_all(&Worlds::ours(), params, scenario);
+    suites().get(name).expect("one of ours").check_all(&Worlds::ours(), params, scenario);
 }
 
 #[test]
 fn every_algorithm_passes_the_suite_in_every_world_that_fits() {
-    for suite in ours::<Suite>().iter() {
+    for suite in suites().iter() {
         let fitting = scenarios::fitting(suite, &Worlds::ours());
         assert!(!fitting.is_empty(), "no scenario fits {}", suite.name);
         for scenario in fitting {
@@ -61,11 +60,30 @@ fn split_worlds_keep_the_contract_with_other_parameters_too() {
 
 #[test]
 fn planned_pulls_wakes_and_abandoned_pulls_keep_the_contract() {
-    let noisy = &scenarios::all()[2];
-    let still: Scenario = serde_json::from_value(json!({ "horizon": 80, "environment":
-        { "kind": "arms", "clients": 3, "arms": 4, "arrivals": "all", "rewards": "gaussian", "reward_noise": 0.0 } }))
-    .unwrap();
-    for scenario in [noisy, &still] {
-        suite::check_all::<ExploreThenCommit>(&Worlds::ours(), &json!({ "pulls": 7 }), scenario);
+    let params = json!({ "pulls": 7 });
+    suite::check_all::<ExploreThenCommit>(&Worlds::ours(), &params, &scenarios::all()[2]);
+    let still = scenarios::still();
+    let in_blocks =
+        suite::blocks_without_noise_equal_single_steps::<ExploreThenCommit>(&Worlds::ours(), &params, &still);
+    assert!(in_blocks.is_some_and(|ticks| ticks > 1000), "{in_blocks:?}");
+}
+
+/// The exact comparison is made, and about blocks: every K-armed algorithm but the one that decides anew
+/// at each pull has ticks inside them.
+#[test]
+fn blocks_without_noise_equal_single_steps_for_every_k_armed_algorithm() {
+    let (still, worlds, suites) = (scenarios::still(), Worlds::ours(), suites());
+    let k_armed: Vec<&Suite> =
+        suites.iter().filter(|suite| suite.fits(&worlds, &json!({}), &still)).collect();
+    assert!(k_armed.len() >= 7, "{k_armed:?}");
+    for suite in k_armed {
+        let in_blocks = suite.blocks(&worlds, &json!({}), &still);
+        let in_blocks = in_blocks.unwrap_or_else(|| panic!("{}: nothing was compared", suite.name));
+        assert_eq!(
+            in_blocks > 1000,
+            suite.name != "ucb-alone",
+            "{}: {in_blocks} ticks in blocks",
+            suite.name
+        );
     }
 }

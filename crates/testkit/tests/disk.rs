@@ -1,5 +1,6 @@
 //! Disks that fill up or lose their tail, and configurations that are wrong.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -10,28 +11,44 @@ use toml::Table;
 
 const EXE: &str = env!("CARGO_BIN_EXE_cahoots-node");
 
-/// A very small disk, where the system allows one.
-struct Small(PathBuf);
-
-impl Small {
-    /// Leaves so many bytes free.
-    fn fill(&self, left: u64) {
-        use std::os::unix::fs::MetadataExt;
-        let files = std::fs::read_dir(&self.0).unwrap().map(|file| file.unwrap().metadata().unwrap());
-        let used: u64 = files.map(|file| file.blocks() * 512).sum();
-        std::fs::write(self.0.join("ballast"), vec![1; ((3 << 20) - used - left) as usize]).unwrap();
-    }
-
-    fn mount(at: PathBuf) -> Option<Small> {
-        std::fs::create_dir_all(&at).unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"]).arg(&at).output();
-        mounted.is_ok_and(|output| output.status.success()).then_some(Small(at))
-    }
+/// Nodes whose stores cannot grow for ever: a limit on the size of their files, which needs no rights.
+struct Limited {
+    folder: PathBuf,
 }
 
-impl Drop for Small {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+impl Limited {
+    /// Nodes are started through [`Self::exe`]. An ignored signal stays ignored over `exec`, so that a write
+    /// beyond the limit fails as on a full disk and does not kill.
+    fn new(folder: &Path) -> Limited {
+        let limited = Limited { folder: folder.into() };
+        let script = format!(
+            "#!/bin/sh\ntrap '' XFSZ\nlimit='{}'/limit-$1\n\
+             if [ -e \"$limit\" ]; then ulimit -f \"$(cat \"$limit\")\" || exit 9; fi\nexec '{EXE}' \"$@\"\n",
+            folder.display()
+        );
+        std::fs::write(limited.exe(), script).unwrap();
+        std::fs::set_permissions(limited.exe(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        limited
+    }
+
+    fn exe(&self) -> PathBuf {
+        self.folder.join("limited.sh")
+    }
+
+    /// The limit of `serve` or of `client`.
+    fn file(&self, command: &str) -> PathBuf {
+        self.folder.join(format!("limit-{command}"))
+    }
+
+    /// From its next start on, the node may make its store so many bytes larger than it is.
+    fn leave(&self, command: &str, store: &str, bytes: u64) {
+        let size = std::fs::metadata(self.folder.join(store)).unwrap().len();
+        // In blocks of 512 bytes, as POSIX has it.
+        std::fs::write(self.file(command), ((size + bytes) / 512).to_string()).unwrap();
+    }
+
+    fn lift(&self, command: &str) {
+        std::fs::remove_file(self.file(command)).unwrap();
     }
 }
 
@@ -39,26 +56,23 @@ fn table(text: &str) -> Table {
     text.parse().unwrap()
 }
 
+const ONE_CLIENT: &str =
+    "[setting]\nusers = 1\ndim = 40\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0";
+
 #[test]
 fn a_full_disk_stops_a_client_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(small) = Small::mount(folder.path().join("small")) else {
-        eprintln!("skipped: this user cannot mount a small disk");
-        return;
-    };
-    let serve = table(
-        "[setting]\nusers = 1\ndim = 40\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0",
-    );
-    let mut cluster = Cluster::new(Path::new(EXE), folder.path(), 1, serve, &Table::new(), 1).unwrap();
-    let file = folder.path().join("client0.toml");
-    let mut client = table(&std::fs::read_to_string(&file).unwrap());
-    client.insert("store".into(), small.0.join("client0.store").to_str().unwrap().into());
-    std::fs::write(&file, client.to_string()).unwrap();
+    let limited = Limited::new(folder.path());
+    let mut cluster =
+        Cluster::new(&limited.exe(), folder.path(), 1, table(ONE_CLIENT), &Table::new(), 1).unwrap();
     cluster.start_all().unwrap();
     cluster.settle(Duration::from_secs(10)).unwrap();
     // Without a coordinator everything stays here, until the disk is full.
     cluster.process(0).kill();
-    small.fill(200_000);
+    cluster.process(1).kill();
+    limited.leave("client", "client0.store", 200_000);
+    cluster.start(1).unwrap();
+    cluster.process(1).listening().unwrap();
     let app = cluster.app(0);
     let mut acknowledged = 0u64;
     let arm: Vec<f64> = (0..40).map(|i| f64::from(i) / 40.0).collect();
@@ -80,7 +94,7 @@ fn a_full_disk_stops_a_client_and_loses_nothing() {
     assert_eq!(app.post("/decide", &json!({ "arms": [arm] })).unwrap().0, 503);
     // Space, a restart, and it goes on: nothing acknowledged is missing.
     cluster.process(1).kill();
-    std::fs::remove_file(small.0.join("ballast")).unwrap();
+    limited.lift("client");
     cluster.start(1).unwrap();
     cluster.process(1).listening().unwrap();
     cluster.start(0).unwrap();
@@ -95,23 +109,20 @@ fn a_full_disk_stops_a_client_and_loses_nothing() {
 #[test]
 fn a_full_disk_stops_a_coordinator_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(small) = Small::mount(folder.path().join("small")) else {
-        eprintln!("skipped: this user cannot mount a small disk");
-        return;
-    };
-    let store = small.0.join("coordinator.store");
-    let serve = table(
-        "[setting]\nusers = 1\ndim = 40\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0",
-    );
-    let mut cluster = Cluster::new(Path::new(EXE), folder.path(), 1, serve, &Table::new(), 1).unwrap();
+    let limited = Limited::new(folder.path());
+    let mut cluster =
+        Cluster::new(&limited.exe(), folder.path(), 1, table(ONE_CLIENT), &Table::new(), 1).unwrap();
     let file = folder.path().join("serve.toml");
     let mut serve = table(&std::fs::read_to_string(&file).unwrap());
-    serve.insert("store".into(), store.to_str().unwrap().into());
     serve.insert("snapshot_every".into(), toml::Value::Integer(100_000));
     std::fs::write(&file, serve.to_string()).unwrap();
     cluster.start_all().unwrap();
     cluster.settle(Duration::from_secs(10)).unwrap();
-    small.fill(200_000);
+    cluster.process(0).kill();
+    limited.leave("serve", "coordinator.store", 200_000);
+    cluster.start(0).unwrap();
+    cluster.process(0).listening().unwrap();
+    cluster.settle(Duration::from_secs(20)).unwrap();
     let app = cluster.app(0);
     let arm: Vec<f64> = (0..40).map(|i| f64::from(i) / 40.0).collect();
     let mut acknowledged = 0u64;
@@ -124,7 +135,7 @@ fn a_full_disk_stops_a_coordinator_and_loses_nothing() {
         acknowledged += 1;
     }
     assert!(cluster.process(0).complaints().contains("no space left"), "{}", cluster.process(0).complaints());
-    std::fs::remove_file(small.0.join("ballast")).unwrap();
+    limited.lift("serve");
     cluster.start(0).unwrap();
     cluster.process(0).listening().unwrap();
     cluster.settle(Duration::from_secs(20)).unwrap();

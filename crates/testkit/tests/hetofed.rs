@@ -4,18 +4,15 @@
 use cahoots_algorithms::dyclu::Dyclu;
 use cahoots_algorithms::hetofed::{Hetofed, HetofedE, HetofedPq, Server};
 use cahoots_algorithms::linear::LinearMsg;
-use cahoots_algorithms::registry::ours;
 use cahoots_core::{Algorithm, LinearStats, NodeId};
-use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::driver::{Options, Simulation};
 use cahoots_sim::run::{Scenario, prepare};
 use cahoots_sim::worlds::Worlds;
-use cahoots_testkit::scenarios;
-use cahoots_testkit::suite::Suite;
+use cahoots_testkit::{catalogue, scenarios, suites};
 use serde_json::{Value, json};
 
 fn check(name: &str, params: &Value, scenario: &Scenario) {
-    ours::<Suite>().get(name).expect("one of ours").check_all(&Worlds::ours(), params, scenario);
+    suites().get(name).expect("one of ours").check_all(&Worlds::ours(), params, scenario);
 }
 
 /// Exploration that ends, clusters of all sizes, and much to say.
@@ -164,7 +161,7 @@ fn mean(values: &[f64]) -> (f64, f64) {
 }
 
 fn regret(name: &str, params: &Value, scenario: &Scenario, seed: u64) -> f64 {
-    Catalogue::new(ours())
+    catalogue()
         .simulate(name, params, scenario, seed, Options::default(), &mut |_| true)
         .unwrap()
         .ledger
@@ -196,9 +193,8 @@ fn a_client_that_never_answers_stops_nobody_where_there_is_a_deadline() {
             .unwrap();
     for name in ["hetofed", "hetofed-e"] {
         let rounds = |params: Value| {
-            let report = Catalogue::new(ours())
-                .simulate(name, &params, &scenario, 1, Options::default(), &mut |_| true)
-                .unwrap();
+            let report =
+                catalogue().simulate(name, &params, &scenario, 1, Options::default(), &mut |_| true).unwrap();
             assert_eq!(report.ledger.refused, 0);
             report.ledger.traffic.rounds
         };

@@ -4,13 +4,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cahoots_algorithms::registry;
 use cahoots_sim::run::Scenario;
 use cahoots_sim::worlds::Worlds;
 use cahoots_testkit::lockstep::ours;
-use cahoots_testkit::scenarios;
 use cahoots_testkit::soak::LockstepRound;
-use cahoots_testkit::suite::Suite;
+use cahoots_testkit::{scenarios, suites};
 use toml::Table;
 
 const EXE: &str = env!("CARGO_BIN_EXE_cahoots-node");
@@ -35,7 +33,7 @@ fn run(algorithm: &str, params: &str, scenario: &Scenario, seed: u64, kills: u64
 
 #[test]
 fn every_algorithm_ends_in_the_simulators_bytes() {
-    for (seed, suite) in registry::ours::<Suite>().iter().enumerate() {
+    for (seed, suite) in suites().iter().enumerate() {
         let (name, fitting) = (suite.name, scenarios::fitting(suite, &Worlds::ours()));
         assert!(!fitting.is_empty(), "no scenario fits {name}");
         for scenario in &fitting {

@@ -3,13 +3,11 @@
 
 use cahoots_algorithms::pf_ucb::bounds::Game;
 use cahoots_algorithms::pf_ucb::{PfUcb, PfUcbEnhanced};
-use cahoots_algorithms::registry::ours;
-use cahoots_core::{Algorithm, ArmIndex, NodeId};
-use cahoots_sim::catalogue::Catalogue;
+use cahoots_core::{ArmIndex, NodeId};
 use cahoots_sim::driver::Options;
 use cahoots_sim::run::{Report, Scenario, prepare};
 use cahoots_sim::worlds::Worlds;
-use cahoots_testkit::suite;
+use cahoots_testkit::{catalogue, suite};
 use serde_json::{Value, json};
 
 const ALPHAS: [f64; 5] = [0.0, 0.2, 0.5, 0.9, 1.0];
@@ -52,7 +50,7 @@ fn cases() -> [Value; 6] {
 
 fn run(name: &str, params: &Value, scenario: &Scenario, seed: u64, single_steps: bool) -> Report {
     let options = Options { single_steps, ..Options::default() };
-    Catalogue::new(ours()).simulate(name, params, scenario, seed, options, &mut |_| true).unwrap()
+    catalogue().simulate(name, params, scenario, seed, options, &mut |_| true).unwrap()
 }
 
 #[test]
@@ -70,29 +68,17 @@ fn the_contract_holds_over_many_phases() {
     }
 }
 
-/// Runs a scenario and counts the driver's steps: fewer than ticks where blocks are run.
-fn steps<A: Algorithm>(params: &Value, scenario: &Scenario) -> u64 {
-    let mut simulation = prepare::<A>(&Worlds::ours(), params, scenario, 11, Options::default()).unwrap();
-    let mut steps = 0;
-    while simulation.ledger().curve.last().is_none_or(|point| point.tick < scenario.horizon) {
-        simulation.step();
-        steps += 1;
-    }
-    steps
-}
-
 #[test]
 fn without_noise_blocks_and_single_steps_are_the_same_run() {
     let still = world(20_000, eighths(), 0.0, "all");
     for params in cases() {
-        suite::blocks_and_single_steps_meet_the_same_schedule::<PfUcb>(&Worlds::ours(), &params, &still);
-        assert!(steps::<PfUcb>(&params, &still) < 10_000, "blocks are run");
+        let in_blocks =
+            suite::blocks_without_noise_equal_single_steps::<PfUcb>(&Worlds::ours(), &params, &still);
+        assert!(in_blocks.is_some_and(|ticks| ticks > 10_000), "{params}: {in_blocks:?}");
         // Lengths that follow gaps are no eighths, but pulls are whole.
-        suite::blocks_and_single_steps_meet_the_same_schedule::<PfUcbEnhanced>(
-            &Worlds::ours(),
-            &params,
-            &still,
-        );
+        let in_blocks =
+            suite::blocks_without_noise_equal_single_steps::<PfUcbEnhanced>(&Worlds::ours(), &params, &still);
+        assert!(in_blocks.is_some_and(|ticks| ticks > 1000), "{params}: {in_blocks:?}");
     }
 }
 

@@ -134,7 +134,7 @@ impl Contestant for FaerGemm<'_> {
         let product = self.product.subrows_mut(0, count);
         matmul(product, Accum::Replace, arms, &self.inverse, 1.0, Par::Seq);
         simd.dispatch(Score(self, set));
-        let k = self.scores.optimistic(ALPHA).expect("an arm");
+        let k = self.scores.highest_bound(ALPHA, None).arm;
         simd.dispatch(Learn(self, set, k));
         k
     }

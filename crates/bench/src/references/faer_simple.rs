@@ -57,7 +57,7 @@ impl Contestant for FaerSimple<'_> {
             self.scores.mean[k] = x.iter().zip(theta).map(|(x, t)| x * t).sum();
             self.scores.width2[k] = x.iter().zip(p).map(|(x, p)| x * p).sum();
         }
-        let k = self.scores.optimistic(ALPHA).expect("an arm");
+        let k = self.scores.highest_bound(ALPHA, None).arm;
         let (mean, width2) = (self.scores.mean[k], self.scores.width2[k]);
         let scale = 1.0 / (1.0 + width2);
         let v = self.product.col(k);

@@ -2,7 +2,7 @@
 //!
 //! All keep the inverse and `theta`, score with one matrix product, reuse the chosen arm's column of
 //! that product for the Sherman-Morrison update, and pick with the kernel's own
-//! [`Scores::optimistic`](cahoots_kernel::Scores::optimistic), so that only the algebra differs.
+//! [`Scores::highest_bound`](cahoots_kernel::Scores::highest_bound), so that only the algebra differs.
 
 pub mod faer_gemm;
 pub mod faer_simple;

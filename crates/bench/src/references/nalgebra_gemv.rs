@@ -51,7 +51,7 @@ impl Contestant for NalgebraGemv<'_> {
             self.scores.width2[k] = self.product.dot(&x);
             self.scores.mean[k] = self.theta.dot(&x);
         }
-        let k = self.scores.optimistic(ALPHA).expect("an arm");
+        let k = self.scores.highest_bound(ALPHA, None).arm;
         let (mean, width2) = (self.scores.mean[k], self.scores.width2[k]);
         let scale = 1.0 / (1.0 + width2);
         self.product.gemv(1.0, &self.inverse, &arms.column(k), 0.0);

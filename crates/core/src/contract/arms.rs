@@ -165,6 +165,11 @@ impl<'a> ArmSet<'a> {
         (!self.masked.is_empty()).then_some(self.masked)
     }
 
+    /// Which arms can be chosen, as the kernel wants to know; `None` where all can.
+    pub(crate) fn offered(&self) -> Option<Vec<bool>> {
+        self.masked().map(|masked| masked.iter().map(|masked| !masked).collect())
+    }
+
     /// Number of arms that can be chosen, at least one.
     pub fn open(&self) -> usize {
         self.len - self.masked.iter().filter(|masked| **masked).count()

@@ -11,7 +11,10 @@ pub mod link;
 mod node;
 mod queue;
 pub mod snapshot;
+#[cfg(test)]
+mod tests;
 
+pub use decision::DecisionId;
 pub use event::{Encoded, Event, Incoming, Input, Outbox, Outcome, Outgoing, Timed, Typed};
 pub use host::Host;
 pub use learner::LearnerHost;

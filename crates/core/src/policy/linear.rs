@@ -1,10 +1,9 @@
 //! LinUCB, LinTS and LinPHE on a ridge model, and the uniform policy as a floor.
 
-use cahoots_kernel::{Factor, Scores};
+use cahoots_kernel::{Best, Factor, Scores};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::pick::Best;
 use super::radius::Confidence;
 use crate::contract::arms::ArmSet;
 use crate::contract::choice::Picked;
@@ -70,10 +69,8 @@ impl LinearPolicy {
                 let radius = self.confidence.radius(factor.log_det(), model.count);
                 Scores::lend(|scores| {
                     factor.score(arms.features(), scores);
-                    let widths = scores.width2.iter().map(|width2| radius * width2.sqrt());
-                    let arm = pick_open(scores.mean.iter().zip(widths).map(|(mean, width)| mean + width), arms);
-                    let (mean, width2) = (scores.mean[arm.index()], scores.width2[arm.index()]);
-                    Picked::optimistic(arm, mean, radius * width2.sqrt())
+                    let best = scores.highest_bound(radius, arms.offered().as_deref());
+                    Picked::optimistic(ArmIndex(best.arm as u32), best.mean, radius * best.width)
                 })
             }
             PolicyKind::LinTs => {
@@ -82,7 +79,8 @@ impl LinearPolicy {
                     factor.z().iter().map(|z| z + self.sampling_scale * rng.normal()).collect();
                 Scores::lend(|scores| {
                     factor.score_toward(arms.features(), &direction, scores);
-                    Picked::arm(pick_open(scores.mean.iter().copied(), arms))
+                    let best = scores.highest_mean(arms.offered().as_deref());
+                    Picked::arm(ArmIndex(best.arm as u32))
                 })
             }
             PolicyKind::LinPhe => {
@@ -117,11 +115,12 @@ impl LinearPolicy {
 
 /// The arm of the largest value among those that can be chosen.
 pub fn pick_open(values: impl Iterator<Item = f64>, arms: ArmSet<'_>) -> ArmIndex {
-    let mut best = Best::default();
-    for (arm, value) in values.enumerate().filter(|(arm, _)| arms.is_open(ArmIndex(*arm as u32))) {
+    let open = |arm: &usize| arms.is_open(ArmIndex(*arm as u32));
+    let mut best = Best::or((0..arms.len()).find(open).unwrap_or(0));
+    for (arm, value) in values.enumerate().filter(|(arm, _)| open(arm)) {
         best.offer(arm, value);
     }
-    best.arm()
+    ArmIndex(best.arm() as u32)
 }
 
 #[cfg(test)]

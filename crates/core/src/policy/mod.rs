@@ -7,6 +7,6 @@ mod radius;
 mod ucb1;
 
 pub use linear::{LinearModel, LinearPolicy, PolicyKind, pick_open};
-pub use pick::{Best, pick};
+pub use pick::pick;
 pub use radius::{Confidence, Radius};
 pub use ucb1::Ucb1;

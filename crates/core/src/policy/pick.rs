@@ -1,47 +1,17 @@
-//! The best of a list. Values that differ by rounding alone are ties, and ties
-//! go to the lowest index; otherwise the last bit would decide.
+//! The best of a list, by the kernel's rule: values that differ by rounding alone
+//! are ties, and ties go to the lowest index.
+
+use cahoots_kernel::Best;
 
 use crate::ids::ArmIndex;
 
-/// Relative to the larger of 1 and the value: some ten thousand roundings.
-const TOLERANCE: f64 = 1e-12;
-
-/// A running maximum.
-#[derive(Clone, Copy, Debug)]
-pub struct Best {
-    arm: u32,
-    value: f64,
-}
-
-impl Default for Best {
-    fn default() -> Self {
-        Best { arm: 0, value: f64::NEG_INFINITY }
-    }
-}
-
-impl Best {
-    /// Looks at the next arm; NaN never wins.
-    pub fn offer(&mut self, arm: usize, value: f64) {
-        if value > self.value + TOLERANCE * self.value.abs().max(1.0)
-            || self.value == f64::NEG_INFINITY && value > self.value
-        {
-            *self = Best { arm: arm as u32, value };
-        }
-    }
-
-    /// The winner: the first arm if none was offered.
-    pub fn arm(self) -> ArmIndex {
-        ArmIndex(self.arm)
-    }
-}
-
-/// Index of the largest value.
+/// Index of the largest value: the first if none exceeds minus infinity, as NaN never does.
 pub fn pick(values: impl IntoIterator<Item = f64>) -> ArmIndex {
     let mut best = Best::default();
     for (arm, value) in values.into_iter().enumerate() {
         best.offer(arm, value);
     }
-    best.arm()
+    ArmIndex(best.arm() as u32)
 }
 
 #[cfg(test)]

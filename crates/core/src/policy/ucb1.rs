@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pick::Best;
+use super::linear::pick_open;
 use crate::contract::arms::ArmSet;
 use crate::contract::choice::Picked;
 use crate::ids::ArmIndex;
@@ -20,13 +20,11 @@ impl Ucb1 {
     pub fn choose(&self, stats: &ArmStats, arms: ArmSet<'_>) -> Picked {
         let log_pulls = libm::log(stats.pulls().max(1) as f64);
         let width = |arm| self.scale * (log_pulls / stats.count(arm) as f64).sqrt();
-        let mut best = Best::default();
-        for arm in (0..stats.arms() as u32).map(ArmIndex).filter(|arm| arms.is_open(*arm)) {
-            best.offer(arm.index(), stats.mean(arm).map_or(f64::INFINITY, |mean| mean + width(arm)));
-        }
-        match stats.mean(best.arm()) {
-            Some(mean) => Picked::optimistic(best.arm(), mean, width(best.arm())),
-            None => Picked::certain(best.arm()),
+        let bound = |arm| stats.mean(arm).map_or(f64::INFINITY, |mean| mean + width(arm));
+        let best = pick_open((0..stats.arms() as u32).map(|arm| bound(ArmIndex(arm))), arms);
+        match stats.mean(best) {
+            Some(mean) => Picked::optimistic(best, mean, width(best)),
+            None => Picked::certain(best),
         }
     }
 }

@@ -1,50 +1,100 @@
-//! Picking the arm of the largest upper confidence bound.
+//! Picking the best arm: what [`Best`] picks, found without looking at one arm after the other.
+//!
+//! With `t(v) = v + tolerance max(1, |v|)`, a value replaces the running maximum `v` if it exceeds
+//! `t(v)`. Let `m` be the exact maximum and `k` the first arm near it, that is, with a value of at least
+//! `m - 2 tolerance max(1, |m|)`. All before `k` have `t(v) < m`; so if the value of `k` is `m` itself, it
+//! replaces whatever came before, and nothing can replace it. Otherwise several arms are close, their
+//! order counts, and they are compared one by one.
 
-use crate::simd::{Chunk, Kernel, LANES, Simd};
+use crate::best::{Best, TOLERANCE};
+use crate::simd::{Chunk, Kernel, LANES, Simd, flat};
 
-/// The first index at which `mean + alpha sqrt(width2)` is largest; `None` if none exceeds minus
-/// infinity, as NaN never does.
-pub(crate) struct Optimistic<'a> {
+/// The index that [`Best`] finds in `mean + radius sqrt(width2)`, rounded twice.
+pub(crate) struct Highest<'a> {
     pub mean: &'a [f64],
-    pub width2: &'a [f64],
-    pub alpha: f64,
+    /// Squared widths, as many, and their factor; without them, means alone count.
+    pub widths: Option<(&'a [f64], f64)>,
+    /// As many; arms that are not on offer never win.
+    pub offered: Option<&'a [bool]>,
+    /// A chunk for every eight arms, of any content.
+    pub scratch: &'a mut [Chunk],
 }
 
-impl Kernel for Optimistic<'_> {
-    type Output = Option<usize>;
+impl Kernel for Highest<'_> {
+    type Output = usize;
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Option<usize> {
-        let (means, last_mean) = self.mean.as_chunks::<LANES>();
-        let (widths, last_width2) = self.width2.as_chunks::<LANES>();
-        let alpha = simd.splat(self.alpha);
-        // The largest bound of every lane, and the first chunk in which it occurred.
-        let mut most = simd.splat(f64::NEG_INFINITY);
-        let mut found = simd.splat(-1.0);
-        for (k, (mean, width2)) in means.iter().zip(widths).enumerate() {
-            let width = simd.sqrt(simd.load_any(width2));
-            let bound = simd.fma(alpha, width, simd.load_any(mean));
-            found = simd.select_greater(bound, most, simd.splat(k as f64), found);
-            most = simd.select_greater(bound, most, bound, most);
-        }
-        if !last_mean.is_empty() {
-            // Absent arms are NaN.
-            let absent = simd.splat(f64::NAN);
-            let width = simd.sqrt(simd.load_some(last_width2, absent));
-            let bound = simd.fma(alpha, width, simd.load_some(last_mean, absent));
-            found = simd.select_greater(bound, most, simd.splat(means.len() as f64), found);
-            most = simd.select_greater(bound, most, bound, most);
-        }
-        let [mut bounds, mut chunks] = [Chunk::ZERO; 2];
-        simd.store(most, &mut bounds);
-        simd.store(found, &mut chunks);
-        let mut best = (f64::NEG_INFINITY, usize::MAX);
-        for lane in 0..LANES {
-            let bound = bounds.0[lane];
-            let arm = (chunks.0[lane] as usize).wrapping_mul(LANES) + lane;
-            if bound > best.0 || (bound == best.0 && arm < best.1) {
-                best = (bound, arm);
+    fn run<S: Simd>(self, simd: S) -> usize {
+        let Highest { mean, widths, offered, scratch } = self;
+        let most = values(simd, mean, widths, offered, scratch);
+        let near = most - 2.0 * TOLERANCE * most.abs().max(1.0);
+        if most.is_finite() {
+            let near = simd.splat(near);
+            for (c, chunk) in scratch.iter().enumerate() {
+                let mask = simd.at_least(simd.load(chunk), near);
+                if mask != 0 {
+                    let lane = mask.trailing_zeros() as usize;
+                    if chunk.0[lane] == most {
+                        return c * LANES + lane;
+                    }
+                    break;
+                }
             }
         }
-        (best.0 > f64::NEG_INFINITY).then_some(best.1)
+        one_by_one(&flat(scratch)[..mean.len()], offered)
     }
+}
+
+/// Writes the value of every arm, NaN where there is none or it is not on offer; returns the largest.
+#[inline(always)]
+fn values<S: Simd>(
+    simd: S,
+    mean: &[f64],
+    widths: Option<(&[f64], f64)>,
+    offered: Option<&[bool]>,
+    to: &mut [Chunk],
+) -> f64 {
+    let (means, last) = mean.as_chunks::<LANES>();
+    let (width2, radius) = widths.unwrap_or((&[], 0.0));
+    let (width2, last_width2) = width2.as_chunks::<LANES>();
+    let (absent, radius) = (simd.splat(f64::NAN), simd.splat(radius));
+    let mut most = simd.splat(f64::NEG_INFINITY);
+    for (c, to) in to.iter_mut().enumerate() {
+        let whole = c < means.len();
+        let mut value = if whole { simd.load_any(&means[c]) } else { simd.load_some(last, absent) };
+        if widths.is_some() {
+            let square = if whole { simd.load_any(&width2[c]) } else { simd.load_some(last_width2, absent) };
+            value = simd.add(value, simd.mul(radius, simd.sqrt(square)));
+        }
+        simd.store(value, to);
+        if let Some(offered) = offered {
+            for (value, offered) in to.0.iter_mut().zip(&offered[c * LANES..]) {
+                if !offered {
+                    *value = f64::NAN;
+                }
+            }
+            value = simd.load(to);
+        }
+        most = simd.select_greater(value, most, value, most);
+    }
+    let mut lanes = Chunk::ZERO;
+    simd.store(most, &mut lanes);
+    let [a, b, c, d, e, f, g, h] = lanes.0;
+    larger(larger(larger(a, b), larger(c, d)), larger(larger(e, f), larger(g, h)))
+}
+
+/// Of two numbers that are not NaN.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+#[cold]
+#[inline(never)]
+fn one_by_one(values: &[f64], offered: Option<&[bool]>) -> usize {
+    let first = offered.and_then(|offered| offered.iter().position(|offered| *offered));
+    let mut best = Best::or(first.unwrap_or(0));
+    for (arm, &value) in values.iter().enumerate() {
+        best.offer(arm, value);
+    }
+    best.arm()
 }

@@ -61,6 +61,8 @@ pub(crate) trait Simd: Lanes<Chunk = Chunk> {
     fn sqrt(self, a: Self::V) -> Self::V;
     /// In every lane, `x` where `a > b` (so never for NaN), else `y`.
     fn select_greater(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V;
+    /// Bit `k` is set where lane `k` of `a` is at least that of `b` (so never for NaN).
+    fn at_least(self, a: Self::V, b: Self::V) -> u8;
     /// Lane `r` is the sum over `rows[r]`: with `s_k = l_k + l_(k+4)`, `(s_0 + s_1) + (s_2 + s_3)`.
     fn sums(self, rows: [Self::V; LANES]) -> Self::V;
     /// Inclusive prefix sums: within pairs, then the low pair's total onto the high pair, then the low

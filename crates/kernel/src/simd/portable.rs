@@ -153,6 +153,10 @@ macro_rules! level {
                 from_fn(|k| if a[k] > b[k] { x[k] } else { y[k] })
             }
             #[inline(always)]
+            fn at_least(self, a: Self::V, b: Self::V) -> u8 {
+                (0..LANES).fold(0, |bits, k| bits | u8::from(a[k] >= b[k]) << k)
+            }
+            #[inline(always)]
             fn sums(self, rows: [Self::V; LANES]) -> Self::V {
                 rows.map(|l| {
                     let s: [f64; 4] = from_fn(|k| l[k] + l[k + 4]);

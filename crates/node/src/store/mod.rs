@@ -327,10 +327,17 @@ fn number<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
 }
 
 fn unreachable(path: &Path, source: std::io::Error) -> StoreError {
-    match source.kind() {
-        std::io::ErrorKind::StorageFull => StoreError::Full { path: path.into() },
-        _ => StoreError::Unreachable { path: path.into(), source },
+    if is_full(&source) {
+        StoreError::Full { path: path.into() }
+    } else {
+        StoreError::Unreachable { path: path.into(), source }
     }
+}
+
+/// No space on the disk, none left of a quota, or a file as large as this process may make one.
+fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 fn damaged(path: &Path, what: &str) -> StoreError {
@@ -354,9 +361,7 @@ fn refused(path: &Path, error: impl Into<redb::Error>) -> StoreError {
 /// The database could not be written.
 fn failed_write(path: &Path, error: redb::Error) -> StoreError {
     match error {
-        redb::Error::Io(e) if e.kind() == std::io::ErrorKind::StorageFull => {
-            StoreError::Full { path: path.into() }
-        }
+        redb::Error::Io(e) if is_full(&e) => StoreError::Full { path: path.into() },
         other => StoreError::Write { path: path.into(), what: other.to_string() },
     }
 }

@@ -214,6 +214,15 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
+    fn at_least(self, a: Pair, b: Pair) -> u8 {
+        // SAFETY: see `add`.
+        unsafe {
+            let low = _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GE_OQ>(a.0, b.0));
+            let high = _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GE_OQ>(a.1, b.1));
+            (low | high << 4) as u8
+        }
+    }
+    #[inline(always)]
     fn sums(self, rows: [Pair; LANES]) -> Pair {
         let four = Four(());
         let mut s = [four.splat(0.0); LANES];

@@ -124,6 +124,11 @@ impl Simd for Avx512 {
         unsafe { _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_GT_OQ>(a, b), y, x) }
     }
     #[inline(always)]
+    fn at_least(self, a: __m512d, b: __m512d) -> u8 {
+        // SAFETY: see `add`.
+        unsafe { _mm512_cmp_pd_mask::<_CMP_GE_OQ>(a, b) }
+    }
+    #[inline(always)]
     fn sums(self, rows: [__m512d; LANES]) -> __m512d {
         // SAFETY: see `add`.
         unsafe {
