@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use cahoots_algorithms::kit::linear::{LinearMsg, Signal};
 use cahoots_core::{
-    Algorithm, ArmSet, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, ParamError, Picked, Registry,
-    Seat, Setting, Stream, UserId,
+    Algorithm, ArmSet, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, ParamError, Picked, Seat, Setting,
+    Stream, UserId,
 };
 use cahoots_node::Known;
 use cahoots_node::client::{Arms, Client};
@@ -110,7 +110,7 @@ fn tells(client: &Client) -> bool {
 
 #[test]
 fn a_change_reaches_who_is_here_and_who_is_away_and_outlives_restarts() {
-    let known = Arc::new(Known::new(Registry::default()).algorithm::<Telling>());
+    let known = Arc::new(Known::default().algorithm::<Telling>());
     let terms = terms(&known, "telling", "threshold = 0.9\nword = 3", Setting::k_armed(2, 2));
     let federation = Federation::start(&known, terms.clone());
     let (here, away) = (federation.client(0), federation.client(1));
@@ -149,7 +149,7 @@ fn a_change_reaches_who_is_here_and_who_is_away_and_outlives_restarts() {
 
 #[test]
 fn what_may_not_change_is_refused_with_what_may() {
-    let known = Arc::new(Known::new(Registry::default()).algorithm::<Telling>());
+    let known = Arc::new(Known::default().algorithm::<Telling>());
     let terms = terms(&known, "telling", "threshold = 0.9\nword = 3", Setting::k_armed(1, 2));
     let federation = Federation::start(&known, terms);
     let client = federation.client(0);

@@ -63,7 +63,8 @@ const ONE_CLIENT: &str =
 fn a_full_disk_stops_a_client_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let limited = Limited::new(folder.path());
-    let mut cluster = Cluster::new(&limited.exe(), folder.path(), 1, table(ONE_CLIENT), &Table::new(), 1).unwrap();
+    let mut cluster =
+        Cluster::new(&limited.exe(), folder.path(), 1, table(ONE_CLIENT), &Table::new(), 1).unwrap();
     cluster.start_all().unwrap();
     cluster.settle(Duration::from_secs(10)).unwrap();
     // Without a coordinator everything stays here, until the disk is full.
@@ -109,7 +110,8 @@ fn a_full_disk_stops_a_client_and_loses_nothing() {
 fn a_full_disk_stops_a_coordinator_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let limited = Limited::new(folder.path());
-    let mut cluster = Cluster::new(&limited.exe(), folder.path(), 1, table(ONE_CLIENT), &Table::new(), 1).unwrap();
+    let mut cluster =
+        Cluster::new(&limited.exe(), folder.path(), 1, table(ONE_CLIENT), &Table::new(), 1).unwrap();
     let file = folder.path().join("serve.toml");
     let mut serve = table(&std::fs::read_to_string(&file).unwrap());
     serve.insert("snapshot_every".into(), toml::Value::Integer(100_000));

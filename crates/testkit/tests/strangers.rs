@@ -4,12 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cahoots_algorithms::registry::ours;
 use cahoots_node::client::{Client, ClientConfig};
 use cahoots_node::coordinator::{Coordinator, CoordinatorConfig};
 use cahoots_node::store::Sync;
 use cahoots_node::{Known, Terms};
-use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::run::Scenario;
 use cahoots_testkit::lockstep::{self, known};
 use cahoots_testkit::probe::ExploreThenCommit;
@@ -25,7 +23,7 @@ fn terms(known: &Known) -> Result<Terms, cahoots_node::NodeError> {
 
 #[test]
 fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
-    let known = known(Catalogue::new(ours()).algorithm::<ExploreThenCommit>());
+    let known = known(lockstep::catalogue().algorithm::<ExploreThenCommit>());
     let terms = terms(&known).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (second, federation) = (Duration::from_secs(1), "strangers".to_string());
@@ -73,7 +71,7 @@ fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
 fn who_does_not_know_it_says_so() {
     let error = terms(&lockstep::ours()).unwrap_err().to_string();
     assert_eq!(error, "there is no algorithm \"explore-then-commit\"");
-    let strangers = known(Catalogue::new(ours()).algorithm::<ExploreThenCommit>());
+    let strangers = known(lockstep::catalogue().algorithm::<ExploreThenCommit>());
     let error = terms(&strangers).unwrap().live(&lockstep::ours()).map(|_| ()).unwrap_err().to_string();
     assert!(error.starts_with("this version has no algorithm \"explore-then-commit\""), "{error}");
 }

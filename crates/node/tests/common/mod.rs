@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cahoots_algorithms::async_linucb::AsyncLinucb;
+use cahoots_algorithms::dp_mab::DdpMab;
 use cahoots_core::{NodeId, Setting, wire};
 use cahoots_node::client::{Client, ClientConfig};
 use cahoots_node::coordinator::{Coordinator, CoordinatorConfig, CoordinatorStatus};
@@ -26,9 +28,9 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 /// Ticks are short: what is not confirmed is sent again at each.
 pub const TICK: Duration = Duration::from_millis(40);
 
-/// Our algorithms.
+/// An algorithm whose clients hear their server alone, and one whose clients hear their neighbours too.
 pub fn known() -> Arc<Known> {
-    Arc::new(Known::new(cahoots_algorithms::registry::ours()))
+    Arc::new(Known::default().algorithm::<AsyncLinucb>().algorithm::<DdpMab>())
 }
 
 pub fn terms(known: &Known, algorithm: &str, params: &str, setting: Setting) -> Terms {

@@ -46,7 +46,12 @@ fn simulate<A: Algorithm>(terms: &Terms, scenario: &Scenario, worlds: &Worlds) -
 
 /// Our algorithms and our worlds, running free or in lockstep.
 pub fn ours() -> Arc<Known> {
-    known(Catalogue::new(registry::ours()))
+    known(catalogue())
+}
+
+/// Our algorithms and our worlds, to be added to. Compiled here, once for all tests.
+pub fn catalogue() -> Catalogue<Deployed> {
+    Catalogue::new(registry::ours())
 }
 
 /// These algorithms and worlds, running free or in lockstep.

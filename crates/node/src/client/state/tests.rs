@@ -1,7 +1,8 @@
 //! Scripted inputs, and the frames that leave: without a network and without a disk.
 
+use cahoots_algorithms::async_linucb::AsyncLinucb;
+use cahoots_algorithms::dp_mab::DdpMab;
 use cahoots_algorithms::linear::LinearMsg;
-use cahoots_algorithms::registry;
 use cahoots_core::drive::{ClientNode, Saved};
 use cahoots_core::{LinearStats, Setting, View, message, wire};
 use tokio::sync::mpsc;
@@ -16,7 +17,7 @@ use crate::transport::proto::{Confirm, Frame};
 const ME: NodeId = NodeId(0);
 
 fn known() -> Known {
-    Known::new(registry::ours())
+    Known::default().algorithm::<AsyncLinucb>().algorithm::<DdpMab>()
 }
 
 /// Uploads with every reward.
