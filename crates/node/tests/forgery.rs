@@ -5,8 +5,8 @@ mod common;
 
 use std::sync::Arc;
 
-use cahoots_algorithms::kit::arms::ArmMsg;
 use cahoots_algorithms::dp_mab::{Labels, MabMsg};
+use cahoots_algorithms::kit::arms::ArmMsg;
 use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::{LinearStats, NodeId, Setting, View, message};
 use cahoots_node::Terms;

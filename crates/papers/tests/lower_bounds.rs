@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use cahoots_lab::experiment::Source;
-use cahoots_lab::{catalogue, from_text};
 use cahoots_lab::results::{Summary, redraw};
 use cahoots_lab::run::{Options, Start, run};
+use cahoots_lab::{catalogue, from_text};
 use cahoots_papers::lower_bounds;
 
 const FILE: &str = r#"
@@ -25,7 +25,8 @@ const FILE: &str = r#"
 
 fn go(text: &str, out: &Path) -> Vec<Summary> {
     let stop = AtomicBool::new(false);
-    let experiment = from_text(&catalogue(), Source { name: "mixed.toml".into(), text: text.into() }, None).unwrap();
+    let experiment =
+        from_text(&catalogue(), Source { name: "mixed.toml".into(), text: text.into() }, None).unwrap();
     let options = Options {
         jobs: 1,
         start: Start::Fresh,

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cahoots_core::drive::{Encoded, Event, Host, Incoming, LearnerHost, Outbox, Outcome, Outgoing, Typed};
 use cahoots_core::{
-    Algorithm, ArmBuffer, DecisionId, Effects, Keys, Learner, Membership, NodeId, Seats, Tick, UserId, message,
-    plan,
+    Algorithm, ArmBuffer, DecisionId, Effects, Keys, Learner, Membership, NodeId, Seats, Tick, UserId,
+    message, plan,
 };
 use cahoots_privacy::Statement;
 
@@ -213,9 +213,11 @@ impl<A: Algorithm> Simulation<A> {
         }
         let pending = choice.pending;
         match self.rewards.fate(self.seed, self.now, user) {
-            Fate::AtOnce if !self.options.restore => self.learner(index, |client, now, keys, effects, out| {
-                client.settle(now, pending, pull.reward, keys, effects, out);
-            }),
+            Fate::AtOnce if !self.options.restore => {
+                self.learner(index, |client, now, keys, effects, out| {
+                    client.settle(now, pending, pull.reward, keys, effects, out);
+                })
+            }
             Fate::AtOnce => {
                 let decision = self.decide(index, pending);
                 self.reward(index, decision, pull.reward);

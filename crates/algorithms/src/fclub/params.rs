@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::radius::Beta;
-use crate::kit::clusters::users_by_host;
 use crate::Fidelity;
+use crate::kit::clusters::users_by_host;
 
 /// Keys that all of the family take.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

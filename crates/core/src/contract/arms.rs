@@ -46,7 +46,9 @@ pub enum ArmError {
     #[error("all arms are masked: leave at least one that can be chosen")]
     AllMasked,
     /// A mask where an algorithm needs all its arms.
-    #[error("this algorithm needs every arm at every decision and cannot leave out masked ones: offer all of them")]
+    #[error(
+        "this algorithm needs every arm at every decision and cannot leave out masked ones: offer all of them"
+    )]
     NoMasks,
 }
 
@@ -73,7 +75,11 @@ impl ArmBuffer {
     pub fn arm_set(&self, seat: &Seat) -> Result<ArmSet<'_>, ArmError> {
         let mut set = self.featured(seat)?;
         let beside = |what, got: usize| {
-            if got == 0 || got == set.len { Ok(()) } else { Err(ArmError::Unlike { what, got, arms: set.len }) }
+            if got == 0 || got == set.len {
+                Ok(())
+            } else {
+                Err(ArmError::Unlike { what, got, arms: set.len })
+            }
         };
         beside("names", self.names.len())?;
         beside("masks", self.masked.len())?;

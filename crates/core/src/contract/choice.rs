@@ -28,7 +28,11 @@ impl Picked {
 
     /// An arm for which a policy was optimistic: the upper end of `mean` plus or minus `width`.
     pub fn optimistic(arm: ArmIndex, mean: f64, width: f64) -> Picked {
-        Picked { score: Some(mean + width), interval: Some((mean - width, mean + width)), ..Picked::certain(arm) }
+        Picked {
+            score: Some(mean + width),
+            interval: Some((mean - width, mean + width)),
+            ..Picked::certain(arm)
+        }
     }
 
     /// Any of `arms`, each as likely.

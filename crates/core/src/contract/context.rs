@@ -57,7 +57,8 @@ impl<'a, M> Cx<'a, M> {
 
     /// A step outside any host: what `step` returned, and its effects. For tests and measurements.
     pub fn rehearse<T>(me: NodeId, now: Tick, step: impl FnOnce(&mut Cx<'_, M>) -> T) -> (T, Effects<M>) {
-        let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
+        let (keys, mut positions, mut effects) =
+            (Keys::from_seed(0), Positions::default(), Effects::default());
         let result = step(&mut Cx::new(me, now, &keys, &mut positions, &mut effects));
         (result, effects)
     }

@@ -107,7 +107,9 @@ fn while_reading<T>(read: impl FnOnce() -> T) -> T {
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for Private<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if !READING.get() {
-            return Err(serde::de::Error::custom("released values are read from snapshots and messages alone"));
+            return Err(serde::de::Error::custom(
+                "released values are read from snapshots and messages alone",
+            ));
         }
         S::deserialize(deserializer).map(Private)
     }

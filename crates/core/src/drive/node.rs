@@ -144,7 +144,13 @@ pub trait ClientNode: Send {
         log: &mut dyn Log,
     ) -> Result<Taken<()>, RewardError>;
     /// Gives up an open decision: logs, then applies.
-    fn abandon(&mut self, now: Tick, id: DecisionId, keys: &Keys, log: &mut dyn Log) -> Result<(), RewardError>;
+    fn abandon(
+        &mut self,
+        now: Tick,
+        id: DecisionId,
+        keys: &Keys,
+        log: &mut dyn Log,
+    ) -> Result<(), RewardError>;
     /// May this message be taken now, and is it new? To be asked before [`Self::event`].
     fn check(&self, from: NodeId, sequence: u64, skipped: u64) -> Result<Arrival, Misbehaviour>;
     /// Logs an event, then applies it. Messages must have been checked.
@@ -194,7 +200,10 @@ impl Agreed {
         for key in old.keys().chain(new.keys()) {
             if old.get(key) != new.get(key) && !A::CHANGEABLE.contains(&key.as_str()) {
                 let problem = match A::CHANGEABLE {
-                    [] => format!("cannot change while a federation of {} runs, nor can its other parameters", A::NAME),
+                    [] => format!(
+                        "cannot change while a federation of {} runs, nor can its other parameters",
+                        A::NAME
+                    ),
                     keys => format!("cannot change while a federation runs; these can: {}", keys.join(", ")),
                 };
                 return Err(ParamError::new(key, problem));
@@ -438,7 +447,13 @@ impl<A: Algorithm> ClientNode for Client<A> {
         Ok(taken)
     }
 
-    fn abandon(&mut self, now: Tick, id: DecisionId, keys: &Keys, log: &mut dyn Log) -> Result<(), RewardError> {
+    fn abandon(
+        &mut self,
+        now: Tick,
+        id: DecisionId,
+        keys: &Keys,
+        log: &mut dyn Log,
+    ) -> Result<(), RewardError> {
         if !self.host.is_open(id) {
             return Err(RewardError::Unknown(id));
         }

@@ -142,7 +142,8 @@ fn say(from: NodeId, sequence: u64, count: u64) -> Event<Vec<u8>> {
 #[test]
 fn clients_hear_their_server_and_their_neighbours_and_nobody_else() {
     let seats = Seats::of::<Counting>(&toml::from_str(PARAMS).unwrap(), &Setting::k_armed(3, 4));
-    let hosts = |node| Host::new(seats.seat(node), Counter { server: NodeId::SERVER, every: 1, seen: 0, heard: 0 });
+    let hosts =
+        |node| Host::new(seats.seat(node), Counter { server: NodeId::SERVER, every: 1, seen: 0, heard: 0 });
     for (to, from, heard) in [
         (NodeId(0), NodeId::SERVER, true),
         (NodeId(0), NodeId(1), true),
@@ -198,7 +199,10 @@ fn a_refused_reward_is_not_a_repeated_one() {
     let unknown = DecisionId { epoch: 9, number: 9 };
     let logged = log.len();
     assert_eq!(client.reward(1, unknown, 1.0, &keys(), &mut log), Err(RewardError::Unknown(unknown)));
-    assert!(matches!(client.reward(1, decided.id, f64::NAN, &keys(), &mut log), Err(RewardError::NotFinite(_))));
+    assert!(matches!(
+        client.reward(1, decided.id, f64::NAN, &keys(), &mut log),
+        Err(RewardError::NotFinite(_))
+    ));
     assert_eq!(client.abandon(1, unknown, &keys(), &mut log), Err(RewardError::Unknown(unknown)));
     assert_eq!(log.len(), logged, "what is refused is not logged");
     assert_eq!(client.reward(1, decided.id, 1.0, &keys(), &mut log), Ok(Taken::Fresh(())));

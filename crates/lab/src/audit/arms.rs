@@ -1,7 +1,7 @@
 //! Li and Song's means: one of a client's twelve rewards is 0 or 1, everything else is the same.
 
-use cahoots_algorithms::kit::arms::ArmValues;
 use cahoots_algorithms::dp_mab::{Audience, MeanNoise, Means, Protection};
+use cahoots_algorithms::kit::arms::ArmValues;
 use cahoots_core::{ArmIndex, Keys, Mechanism as _, NodeId};
 
 use super::Subject;

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use cahoots_algorithms::fclub::{CdpFclubDc, FclubMsg, GlobalServer, LocalServer};
 use cahoots_core::message::{decode, encode};
 use cahoots_core::{
-    Algorithm, Context, Cx, Effects, Keys, Learner as _, Machine as _, Membership, NodeId,
-    Positions, Seating, Setting, UserId,
+    Algorithm, Context, Cx, Effects, Keys, Learner as _, Machine as _, Membership, NodeId, Positions,
+    Seating, Setting, UserId,
 };
 use serde_json::json;
 
@@ -130,8 +130,10 @@ impl Run {
     }
 
     fn observe(&mut self, node: u32, x: f64, reward: f64) {
-        let chosen =
-            cahoots_algorithms::kit::clusters::ChosenFor { user: UserId(node), context: Context::from_slice(&[x]) };
+        let chosen = cahoots_algorithms::kit::clusters::ChosenFor {
+            user: UserId(node),
+            context: Context::from_slice(&[x]),
+        };
         self.local(node, |local, cx| local.observe(chosen, reward, cx));
         self.deliver();
     }

@@ -78,7 +78,8 @@ impl Search<'_> {
         let one = |job: usize| {
             let (choice, seed) = (&choices[job / seeds], (job % seeds) as u64);
             let mut go_on = |_| !self.stop.load(Ordering::Relaxed);
-            let report = catalogue.simulate(algorithm, choice, scenario, seed, Options::default(), &mut go_on)?;
+            let report =
+                catalogue.simulate(algorithm, choice, scenario, seed, Options::default(), &mut go_on)?;
             (self.progress)();
             let Totals { regret, traffic, .. } = report.ledger.totals;
             Ok((regret, traffic.transfers() as f64, traffic.bytes as f64))

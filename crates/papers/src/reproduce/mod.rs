@@ -151,7 +151,8 @@ mod tests {
         for item in items().filter(|item| !item.needs_data()) {
             for file in item.experiments {
                 let source = Source { name: format!("{} {}", item.name, file.name), text: file.text.into() };
-                let experiment = from_text(&cahoots_lab::catalogue(), source, Some(file.quick_seeds)).unwrap();
+                let experiment =
+                    from_text(&cahoots_lab::catalogue(), source, Some(file.quick_seeds)).unwrap();
                 assert_eq!(experiment.seeds.len() as u64, file.quick_seeds);
             }
         }

@@ -70,14 +70,7 @@ fn record<A: Algorithm>(case: &Case) -> Record {
     let Tape { trail: messages, envelopes } = std::mem::take(&mut *tape.lock().expect("one thread"));
     let mut curve = Trail::default();
     simulation.ledger().curve.iter().for_each(|point| curve.push(&bits(point)));
-    Record {
-        title,
-        facts: facts(&simulation),
-        curve,
-        messages,
-        envelopes,
-        numbers: machines(&simulation),
-    }
+    Record { title, facts: facts(&simulation), curve, messages, envelopes, numbers: machines(&simulation) }
 }
 
 fn bits(point: &CurvePoint) -> Vec<u8> {
