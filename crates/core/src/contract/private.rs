@@ -16,6 +16,18 @@ use crate::rng::Stream;
 /// A statistic that has been released by a mechanism, or that came from a peer
 /// who released it.
 ///
+/// What is computed from released values is released too:
+///
+/// ```
+/// use cahoots_core::{Cx, NodeId, Private, Unprotected};
+///
+/// let step = |cx: &mut Cx<'_, ()>| (cx.release(&mut Unprotected, 1.0), cx.release(&mut Unprotected, 2.5));
+/// let ((one, other), effects) = Cx::rehearse(NodeId(0), 1, step);
+/// assert_eq!(effects.facts.len(), 2, "each release is on record");
+/// let sum = Private::process(one, vec![other], 10.0, |parts, scale| scale * parts.iter().sum::<f64>());
+/// assert_eq!(*sum.get(), 35.0);
+/// ```
+///
 /// Exact values cannot be passed off as released:
 ///
 /// ```compile_fail
@@ -107,7 +119,9 @@ fn while_reading<T>(read: impl FnOnce() -> T) -> T {
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for Private<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if !READING.get() {
-            return Err(serde::de::Error::custom("released values are read from snapshots and messages alone"));
+            return Err(serde::de::Error::custom(
+                "released values are read from snapshots and messages alone",
+            ));
         }
         S::deserialize(deserializer).map(Private)
     }
