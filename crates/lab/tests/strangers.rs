@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use cahoots_algorithms::registry::ours;
 use cahoots_core::{ArmBuffer, ArmIndex, ParamError, Setting, Tick, UserId};
 use cahoots_lab::experiment::{Source, json_schema};
+use cahoots_lab::results::no_theory;
 use cahoots_lab::run::{Options, Start, run};
 use cahoots_lab::{LabError, from_text, load};
 use cahoots_sim::arrivals::{ArrivalLaw, Arrivals};
@@ -111,7 +112,14 @@ fn they_are_run_by_name_with_sweeps_and_beside_ours() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let stop = AtomicBool::new(false);
-    let options = Options { jobs: 2, start: Start::Fresh, quiet: true, command: vec![], stop: &stop };
+    let options = Options {
+        jobs: 2,
+        start: Start::Fresh,
+        quiet: true,
+        command: vec![],
+        stop: &stop,
+        theory: no_theory,
+    };
     let outcome = run(&experiment, &out, &options).unwrap();
     let labels: Vec<&str> = outcome.summaries.iter().map(|summary| summary.label.as_str()).collect();
     assert_eq!(
