@@ -16,6 +16,18 @@ use crate::stats::LinearStats;
 use crate::view::View;
 
 /// Synced, in flight, pending; and the model of their sum.
+///
+/// ```
+/// use cahoots_core::{Buffered, LinearStats, View};
+///
+/// let mut client = Buffered::new(1.0, View::new(0, LinearStats::empty(2)));
+/// client.observe(&[1.0, 0.0], 0.5);
+/// let (number, upload) = client.take_upload();
+/// assert_eq!((number, client.in_flight()), (1, 1));
+/// // The coordinator's view holds it now: it no longer lies on top.
+/// client.download(View::new(1, upload), number).unwrap();
+/// assert_eq!((client.in_flight(), client.total().count), (0, 1));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Buffered {
     ridge: f64,

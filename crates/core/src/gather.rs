@@ -7,6 +7,18 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{NodeId, Tick};
 
 /// An open round. What came is handed out in node order, never in order of arrival.
+///
+/// ```
+/// use cahoots_core::{Gather, NodeId};
+///
+/// let mut round = Gather::open([NodeId(0), NodeId(1)], None);
+/// round.offer(NodeId(1), 0.25).unwrap();
+/// assert_eq!(round.offer(NodeId(1), 9.0), Err(9.0), "heard before");
+/// assert!(!round.is_complete(100));
+/// round.offer(NodeId(0), 0.5).unwrap();
+/// assert!(round.is_complete(100));
+/// assert_eq!(round.into_parts().into_values().collect::<Vec<_>>(), [0.5, 0.25]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gather<T> {
     waiting: BTreeSet<NodeId>,

@@ -6,6 +6,17 @@ use crate::ids::ArmIndex;
 
 /// Pulls that are still to be made, the next one first: one from each arm in
 /// turn until none is left.
+///
+/// ```
+/// use cahoots_core::{ArmIndex, plan::Schedule};
+///
+/// let mut pulls = Schedule::new([(ArmIndex(0), 2), (ArmIndex(1), 1)]);
+/// assert_eq!(pulls.next(), Some(ArmIndex(0)));
+/// pulls.take(2);
+/// assert_eq!(pulls.plan(), [(ArmIndex(0), 1)]);
+/// pulls.give_back(ArmIndex(1));
+/// assert_eq!(pulls.plan(), [(ArmIndex(0), 1), (ArmIndex(1), 1)]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     left: Vec<(ArmIndex, u64)>,

@@ -11,6 +11,24 @@ use crate::world::WorldKind;
 use crate::worlds::Worlds;
 
 /// Algorithms and worlds by name.
+///
+/// ```
+/// use cahoots_algorithms::registry::ours;
+/// use cahoots_sim::catalogue::Catalogue;
+/// use cahoots_sim::driver::Options;
+/// use cahoots_sim::run::Scenario;
+/// use serde_json::json;
+///
+/// let catalogue = Catalogue::new(ours());
+/// let environment = json!({ "kind": "arms", "clients": 2, "arms": 3, "arrivals": "all" });
+/// let scenario: Scenario =
+///     serde_json::from_value(json!({ "horizon": 100, "environment": environment })).unwrap();
+/// let params = json!({ "scale": 1.0 });
+/// let run = |seed| catalogue.simulate("ucb-alone", &params, &scenario, seed, Options::default(), &mut |_| true);
+/// let report = run(1).unwrap();
+/// assert_eq!(report.ledger.steps, 200);
+/// assert_eq!(report.ledger.regret.to_bits(), run(1).unwrap().ledger.regret.to_bits());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Catalogue<E = Simulated> {
     /// The algorithms.

@@ -30,7 +30,27 @@ pub struct Options {
     pub single_steps: bool,
 }
 
-/// A federation in a world.
+/// A federation in a world, by type: step by step, or to its end.
+///
+/// ```
+/// use cahoots_algorithms::async_linucb::AsyncLinucb;
+/// use cahoots_sim::driver::Options;
+/// use cahoots_sim::run::{Scenario, prepare};
+/// use cahoots_sim::worlds::Worlds;
+/// use serde_json::json;
+///
+/// let environment = json!({ "kind": "linear", "clients": 3, "dim": 2, "arms": 4 });
+/// let scenario: Scenario =
+///     serde_json::from_value(json!({ "horizon": 50, "environment": environment })).unwrap();
+/// let params = json!({ "ratio": 1.5 });
+/// let mut simulation =
+///     prepare::<AsyncLinucb>(&Worlds::ours(), &params, &scenario, 1, Options::default()).unwrap();
+/// simulation.step();
+/// assert_eq!(simulation.ledger().steps, 1);
+/// let ledger = simulation.run(&mut |_| true).expect("nobody stops it");
+/// assert_eq!(ledger.steps, 50);
+/// assert!(ledger.traffic.uploads > 0);
+/// ```
 pub struct Simulation<A: Algorithm> {
     valid: A::Valid,
     world: Box<dyn World>,

@@ -55,7 +55,24 @@ pub enum ArmError {
 /// What an app calls an arm.
 pub type ArmName = Arc<str>;
 
-/// Reusable storage for the arms of one decision, in SIMD order.
+/// Reusable storage for the arms of one decision, in SIMD order. Whoever offers arms fills it; what a learner
+/// sees is an [`ArmSet`], which has been checked.
+///
+/// ```
+/// use cahoots_core::{ArmBuffer, ArmIndex, NodeId, Seating, Setting};
+///
+/// let seat = Seating::PerUser.seat(&Setting::linear(3, 2, 2), NodeId(0));
+/// let mut offered = ArmBuffer::default();
+/// offered.features.reset(2);
+/// offered.features.push(&[1.0, 0.0]);
+/// offered.features.push(&[0.6, 0.8]);
+/// let arms = offered.arm_set(&seat).unwrap();
+/// assert_eq!(arms.len(), 2);
+/// assert_eq!(arms.context(ArmIndex(1)).as_slice(), [0.6, 0.8]);
+///
+/// offered.features.push(&[f64::NAN, 0.0]);
+/// assert!(offered.arm_set(&seat).is_err());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ArmBuffer {
     /// Features that all clients share; empty for K-armed settings.

@@ -3,6 +3,18 @@
 use crate::ids::ArmIndex;
 
 /// An arm that a policy picked, and what the policy can say about it.
+///
+/// ```
+/// use cahoots_core::{ArmIndex, Picked};
+///
+/// let picked = Picked::optimistic(ArmIndex(2), 0.5, 0.25);
+/// assert_eq!((picked.score, picked.interval), (Some(0.75), Some((0.25, 0.75))));
+/// assert_eq!(picked.probability, Some(1.0));
+///
+/// // A learner's answer also keeps what it will need when the reward comes.
+/// let choice = picked.keeping(vec![1.0, 0.0]);
+/// assert_eq!((choice.arm(), choice.pending), (ArmIndex(2), vec![1.0, 0.0]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Picked {
     /// The arm.

@@ -35,6 +35,20 @@ impl<M> Effects<M> {
 }
 
 /// A machine's view of the step it is taking.
+///
+/// ```
+/// use cahoots_core::{Cx, Fact, NodeId};
+///
+/// let step = |cx: &mut Cx<'_, &str>| {
+///     cx.send(NodeId::SERVER, "hello");
+///     cx.wake_at(5);
+///     cx.report(Fact::Rounds(1));
+/// };
+/// let ((), effects) = Cx::rehearse(NodeId(3), 7, step);
+/// assert_eq!(effects.outbox, [(NodeId::SERVER, "hello")]);
+/// // A tick that is not after the present one means the next.
+/// assert_eq!(effects.wake, Some(8));
+/// ```
 pub struct Cx<'a, M> {
     me: NodeId,
     now: Tick,

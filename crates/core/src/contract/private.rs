@@ -16,6 +16,18 @@ use crate::rng::Stream;
 /// A statistic that has been released by a mechanism, or that came from a peer
 /// who released it.
 ///
+/// What is computed from released values is released too:
+///
+/// ```
+/// use cahoots_core::{Cx, NodeId, Private, Unprotected};
+///
+/// let step = |cx: &mut Cx<'_, ()>| (cx.release(&mut Unprotected, 1.0), cx.release(&mut Unprotected, 2.5));
+/// let ((one, other), effects) = Cx::rehearse(NodeId(0), 1, step);
+/// assert_eq!(effects.facts.len(), 2, "each release is on record");
+/// let sum = Private::process(one, vec![other], 10.0, |parts, scale| scale * parts.iter().sum::<f64>());
+/// assert_eq!(*sum.get(), 35.0);
+/// ```
+///
 /// Exact values cannot be passed off as released:
 ///
 /// ```compile_fail

@@ -1,26 +1,8 @@
 //! A client beside an app: decides, learns, and stays in touch with its
 //! coordinator. Works while offline; what was acknowledged survives.
-//!
-//! ```no_run
-//! # fn main() -> Result<(), cahoots_node::NodeError> {
-//! use std::path::Path;
-//! use std::sync::Arc;
-//!
-//! use cahoots_algorithms::registry::ours;
-//! use cahoots_node::Known;
-//! use cahoots_node::client::{Arms, Client};
-//! use cahoots_node::config::ClientFile;
-//!
-//! let known = Arc::new(Known::new(ours()));
-//! let path = Path::new("examples/live/client.toml");
-//! let client = Client::open(ClientFile::read(path)?.config(&known, path)?)?;
-//! let arms = vec![vec![1.0, 0.0], vec![0.0, 1.0]];
-//! let decision = client.decide(None, Arms::Features(&arms))?;
-//! client.reward(decision.id, 1.0)?;
-//! # Ok(())
-//! # }
-//! ```
+//! [`Client::builder`] has an example.
 
+mod builder;
 mod flusher;
 mod link;
 mod lockstep;
@@ -39,6 +21,7 @@ use cahoots_core::{ArmIndex, DecisionId, NodeId, Picked};
 use serde::Serialize;
 use tokio::sync::{Notify, oneshot};
 
+pub use self::builder::ClientBuilder;
 use self::member::Member;
 use self::state::State;
 use crate::books::Books;

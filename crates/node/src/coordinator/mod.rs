@@ -93,6 +93,50 @@ impl From<Inbound> for Command {
 pub type States = Vec<Vec<u8>>;
 
 /// A running coordinator.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// use cahoots_core::Setting;
+/// use cahoots_node::client::{Arms, Client};
+/// use cahoots_node::coordinator::{Coordinator, CoordinatorConfig};
+/// use cahoots_node::store::Sync;
+/// use cahoots_node::{Known, Terms};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let runtime = tokio::runtime::Runtime::new()?;
+/// // Upload whenever there is something new: one client's reward is at the coordinator at once.
+/// let known = Arc::new(Known::new(cahoots_algorithms::registry::ours()));
+/// let terms = Terms::new(&known, "async-linucb", &"ratio = 1.0".parse()?, Setting::linear(2, 2, 2), 0)?;
+/// let coordinator = Arc::new(Coordinator::start(CoordinatorConfig {
+///     known: known.clone(),
+///     federation: "shops".into(),
+///     store: folder.path().join("coordinator"),
+///     sync: Sync::Memory,
+///     terms,
+///     tick: Duration::from_secs(1),
+///     snapshot_every: 1000,
+/// })?);
+/// let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
+/// let url = format!("http://{}", listener.local_addr()?);
+/// let serving = coordinator.clone();
+/// runtime.spawn(async move { serving.serve(listener).await });
+///
+/// let client = Client::builder(known, "shops", 0).coordinator(url).store(folder.path().join("client")).open()?;
+/// while !client.status().joined {
+///     std::thread::sleep(Duration::from_millis(5));
+/// }
+/// let decision = client.decide(None, Arms::Features(&[vec![1.0, 0.0], vec![0.0, 1.0]]))?;
+/// client.reward(decision.id, 1.0)?;
+/// while runtime.block_on(coordinator.status()).expect("it runs").received == 0 {
+///     std::thread::sleep(Duration::from_millis(5));
+/// }
+/// client.stop();
+/// # Ok(())
+/// # }
+/// ```
 pub struct Coordinator {
     commands: mpsc::Sender<Command>,
     thread: Option<JoinHandle<Result<(), NodeError>>>,

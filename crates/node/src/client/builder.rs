@@ -1,0 +1,102 @@
+//! A client from Rust, with what a file would leave out filled in.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Client, ClientConfig};
+use crate::error::NodeError;
+use crate::live::Known;
+use crate::store::Sync;
+use crate::terms::Terms;
+
+/// A client in the making: see [`Client::builder`].
+#[derive(Clone, Debug)]
+pub struct ClientBuilder(ClientConfig);
+
+impl Client {
+    /// Client number `client` of a federation, who can run what is `known`. Unless told otherwise: no coordinator, a store
+    /// `client-NUMBER.redb` in the present folder, ticks of a second, an hour's patience for a reward.
+    ///
+    /// With terms of its own a client decides before it ever reaches a coordinator:
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use cahoots_core::Setting;
+    /// use cahoots_node::client::{Arms, Client};
+    /// use cahoots_node::{Known, Terms};
+    ///
+    /// # fn main() -> Result<(), cahoots_node::NodeError> {
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let store = folder.path().join("client");
+    /// let known = Arc::new(Known::new(cahoots_algorithms::registry::ours()));
+    /// let params = "ratio = 2.0".parse().unwrap();
+    /// let terms = Terms::new(&known, "async-linucb", &params, Setting::linear(10, 2, 2), 0)?;
+    /// let client = Client::builder(known, "shops", 3).store(store).terms(terms).open()?;
+    /// let arms = vec![vec![1.0, 0.0], vec![0.0, 1.0]];
+    /// let decision = client.decide(None, Arms::Features(&arms))?;
+    /// client.reward(decision.id, 1.0)?;
+    /// assert_eq!(client.status().open_decisions, 0);
+    /// client.stop();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder(known: Arc<Known>, federation: &str, client: u32) -> ClientBuilder {
+        ClientBuilder(ClientConfig {
+            known,
+            federation: federation.into(),
+            coordinator: None,
+            client,
+            store: format!("client-{client}.redb").into(),
+            sync: Sync::default(),
+            terms: None,
+            tick: Duration::from_secs(1),
+            expiry: Duration::from_secs(3600),
+            snapshot_every: 1000,
+            longest_pause: Duration::from_secs(5),
+        })
+    }
+}
+
+impl ClientBuilder {
+    /// Connected to the coordinator at this address, as "http://host:port".
+    pub fn coordinator(self, url: impl Into<String>) -> Self {
+        ClientBuilder(ClientConfig { coordinator: Some(url.into()), ..self.0 })
+    }
+
+    /// With its state in this file.
+    pub fn store(self, path: impl Into<PathBuf>) -> Self {
+        ClientBuilder(ClientConfig { store: path.into(), ..self.0 })
+    }
+
+    /// What "on disk" means.
+    pub fn sync(self, sync: Sync) -> Self {
+        ClientBuilder(ClientConfig { sync, ..self.0 })
+    }
+
+    /// With terms that it need not ask the coordinator for.
+    pub fn terms(self, terms: Terms) -> Self {
+        ClientBuilder(ClientConfig { terms: Some(terms), ..self.0 })
+    }
+
+    /// With ticks of this length.
+    pub fn tick(self, tick: Duration) -> Self {
+        ClientBuilder(ClientConfig { tick, ..self.0 })
+    }
+
+    /// Giving up a decision after so long without a reward.
+    pub fn expiry(self, expiry: Duration) -> Self {
+        ClientBuilder(ClientConfig { expiry, ..self.0 })
+    }
+
+    /// All of it, for what is rarely changed.
+    pub fn config(self) -> ClientConfig {
+        self.0
+    }
+
+    /// Opens the store, replays what a kill interrupted, and is ready.
+    pub fn open(self) -> Result<Client, NodeError> {
+        Client::open(self.0)
+    }
+}
