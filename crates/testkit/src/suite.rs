@@ -305,7 +305,9 @@ pub fn an_error_changes_nothing<A: Algorithm>(worlds: &Worlds, params: &Value, s
     let mut simulation = prepare::<A>(worlds, params, scenario, SEED, Options::default()).expect("fits");
     let honest = Arc::new(Mutex::new(Vec::new()));
     let tape = honest.clone();
-    simulation.on_message(Box::new(move |_, _, sent| tape.lock().unwrap().push(message::encode(sent))));
+    simulation.on_message(Box::new(move |_, to, sent| {
+        tape.lock().unwrap().push((to == NodeId::SERVER, message::encode(sent)));
+    }));
     let (world, _) = scenario.build(worlds, SEED).expect("checked");
     let hostile: Vec<_> = hostile_payloads(world.setting()).iter().map(|p| p.encode_to_vec()).collect();
     let clients = simulation.clients() as u32;
@@ -317,8 +319,12 @@ pub fn an_error_changes_nothing<A: Algorithm>(worlds: &Worlds, params: &Value, s
         if tick % 7 != 0 {
             continue;
         }
-        let last = honest.lock().unwrap().last().cloned();
-        let damaged = last.as_deref().map(damaged).unwrap_or_default();
+        let sent = honest.lock().unwrap();
+        let last = sent.last().map(|(_, payload)| payload.clone());
+        let each_way = [true, false].map(|up| sent.iter().rfind(|(upward, _)| *upward == up));
+        let damaged: Vec<_> =
+            each_way.into_iter().flatten().flat_map(|(_, payload)| damaged(payload)).collect();
+        drop(sent);
         for payload in hostile.iter().chain(&last).chain(&damaged) {
             for &from in &speakers {
                 refused += try_on(simulation.server_host(), from, payload);
@@ -367,10 +373,18 @@ fn damaged(honest: &[u8]) -> Vec<Vec<u8>> {
     let payload = wire::Payload::decode(honest).expect("what an honest machine sent");
     let Some(Shape::Custom(wire::Custom { name, body })) = payload.shape else { return Vec::new() };
     let shorter = body[..body.len().saturating_sub(1)].to_vec();
-    let mut other = body.clone();
-    other.iter_mut().for_each(|byte| *byte = !*byte);
-    let bodies = [vec![], vec![u8::MAX; 64], shorter, [&body[..], &[0]].concat(), other];
-    bodies.map(|body| custom::payload(&name, body).encode_to_vec()).into()
+    let mut bodies = vec![vec![], vec![u8::MAX; 64], shorter, [&body[..], &[0]].concat()];
+    for at in 0..body.len().min(48) {
+        let with = |byte: u8, rest: &[u8]| [&body[..at], &[byte], rest].concat();
+        let rest = &body[at + 1..];
+        bodies.push(with(u8::MAX, rest));
+        // Any byte may be the length of a list: one element more, one less, of a byte or of a number.
+        for width in [1, 8] {
+            bodies.push(with(body[at].wrapping_add(1), &[&vec![1; width], rest].concat()));
+            bodies.push(with(body[at].wrapping_sub(1), rest.get(width..).unwrap_or_default()));
+        }
+    }
+    bodies.into_iter().map(|body| custom::payload(&name, body).encode_to_vec()).collect()
 }
 
 /// Payloads of every shape, each wrong in its own way.
