@@ -2,7 +2,7 @@
 
 use cahoots_algorithms::async_linucb::AsyncLinucb;
 use cahoots_algorithms::dp_mab::DdpMab;
-use cahoots_algorithms::linear::LinearMsg;
+use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::drive::{ClientNode, Saved};
 use cahoots_core::{LinearStats, Setting, View, message, wire};
 use tokio::sync::mpsc;
