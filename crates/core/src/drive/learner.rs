@@ -152,7 +152,7 @@ impl<L: Learner> LearnerHost<L> {
         &self.host
     }
 
-    pub(super) fn host_mut(&mut self) -> &mut Host<L> {
+    pub(in crate::drive) fn host_mut(&mut self) -> &mut Host<L> {
         &mut self.host
     }
 
