@@ -29,7 +29,7 @@ pub(crate) mod testing {
     use cahoots_core::{Cx, NodeId, Private, Silence, Unprotected};
 
     /// A statistic as it leaves a client that protects nothing.
-    pub fn released<S>(exact: S) -> Private<S> {
+    pub(crate) fn released<S>(exact: S) -> Private<S> {
         Cx::<Silence>::rehearse(NodeId(0), 0, |cx| cx.release(&mut Unprotected, exact)).0
     }
 }

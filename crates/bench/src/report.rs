@@ -5,14 +5,14 @@ use std::io::{ErrorKind, Write as _};
 use serde::Serialize;
 
 /// How rows are written.
-pub struct Report {
+pub(crate) struct Report {
     /// One JSON object per row.
     pub json: bool,
 }
 
 impl Report {
     /// Writes rows; `cells` gives the names and contents of the columns.
-    pub fn show<R: Serialize>(
+    pub(crate) fn show<R: Serialize>(
         &self,
         title: &str,
         rows: &[R],
@@ -30,7 +30,7 @@ impl Report {
 }
 
 /// One JSON object on a line of its own.
-pub fn json(row: &impl Serialize) -> Result<(), String> {
+pub(crate) fn json(row: &impl Serialize) -> Result<(), String> {
     let line = serde_json::to_string(row).map_err(|error| error.to_string())?;
     out(&format!("{line}\n"))
 }

@@ -11,7 +11,7 @@ use crate::report;
 /// reward must be merged exactly once, and nothing that no app sent. A failure names the seed that runs it
 /// again.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Kill so often.
     #[arg(long, default_value_t = 200)]
     kills: u64,
@@ -29,7 +29,7 @@ fn minutes(text: &str) -> Result<Duration, String> {
 }
 
 /// Kills; the nodes are processes of this very program.
-pub fn run(args: &Args) -> Result<(), String> {
+pub(crate) fn run(args: &Args) -> Result<(), String> {
     let exe = std::env::current_exe().map_err(|error| error.to_string())?;
     let options = Soak { known: ours(), exe, kills: args.kills, seed: args.seed, longest: args.minutes };
     report::json(&soak(&options, &mut |line| eprintln!("{line}"))?)

@@ -53,7 +53,7 @@ cahoots: federated bandit learning
 ";
 
 /// What this program was started with: whatever a file names is looked up here.
-pub struct Known {
+pub(crate) struct Known {
     pub simulated: Arc<Catalogue>,
     pub live: Arc<cahoots_node::Known>,
     #[cfg(feature = "contract")]
@@ -61,7 +61,7 @@ pub struct Known {
 }
 
 /// Does what the program's arguments say, with what it was started with.
-pub fn main(known: &Known) -> ExitCode {
+pub(crate) fn main(known: &Known) -> ExitCode {
     // A run that panics is reported by whoever started it; anything else is said here, in one line.
     std::panic::set_hook(Box::new(|panic| {
         if !std::thread::current().name().is_some_and(|name| name.starts_with("run-")) {

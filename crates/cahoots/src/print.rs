@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use cahoots_lab::LabError;
 
 /// Writes to stdout.
-pub fn out(text: &str) -> Result<(), LabError> {
+pub(crate) fn out(text: &str) -> Result<(), LabError> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -19,12 +19,12 @@ pub fn out(text: &str) -> Result<(), LabError> {
 const NARROWEST: usize = 24;
 
 /// Rows as columns. Where there is no room, the widest column is wrapped.
-pub fn columns(rows: &[Vec<String>]) -> String {
+pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     columns_under(rows, |_| None)
 }
 
 /// Rows as columns, with a text above some of them.
-pub fn columns_under(rows: &[Vec<String>], heading: impl Fn(usize) -> Option<String>) -> String {
+pub(crate) fn columns_under(rows: &[Vec<String>], heading: impl Fn(usize) -> Option<String>) -> String {
     let room = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110usize);
     columns_in(room, rows, heading)
 }

@@ -96,11 +96,11 @@ pub(crate) struct LogProduct {
 }
 
 impl LogProduct {
-    pub const ONE: LogProduct = LogProduct { mantissa: 1.0, exponent: 0 };
+    pub(crate) const ONE: LogProduct = LogProduct { mantissa: 1.0, exponent: 0 };
 
     /// Multiplies by `x`, positive and finite.
     #[inline(always)]
-    pub fn times(&mut self, x: f64) {
+    pub(crate) fn times(&mut self, x: f64) {
         const SCALE: f64 = (1_u64 << 54) as f64;
         // A subnormal has no exponent of its own.
         let (x, scaled) = if x < f64::MIN_POSITIVE { (x * SCALE, 54) } else { (x, 0) };
@@ -109,7 +109,7 @@ impl LogProduct {
         self.mantissa = mantissa(product);
     }
 
-    pub fn ln(self) -> f64 {
+    pub(crate) fn ln(self) -> f64 {
         // Around one, so that a product near one is not the difference of two large numbers.
         let (m, e) = if self.mantissa > std::f64::consts::SQRT_2 {
             (self.mantissa * 0.5, self.exponent + 1)

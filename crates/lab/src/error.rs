@@ -25,7 +25,7 @@ impl LabError {
 }
 
 /// What the system said, without its number.
-pub fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let end = text.find(" (os error").unwrap_or(text.len());
     let mut reason = text[..end].to_string();

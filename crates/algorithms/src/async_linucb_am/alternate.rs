@@ -30,7 +30,7 @@ pub(super) struct Partial {
 
 impl Alternation {
     /// Eq. (7). `ridge_local` is what the local ridge estimate predicts.
-    pub fn one(&self, reward: f64, global: &Side, local: &Side, ridge_local: f64) -> Partial {
+    pub(super) fn one(&self, reward: f64, global: &Side, local: &Side, ridge_local: f64) -> Partial {
         if self.global_first {
             let (global, local) = self.turns(reward, global, local, ridge_local);
             Partial { global: reward - local, local: reward - global }
@@ -59,7 +59,7 @@ impl Alternation {
     /// 12), from their sums alone: the partial rewards enter the statistics only
     /// as `X_g' y_g = X_g' y - X_g' X_l theta_l`, and likewise for the local part.
     /// Returns the statistics of both parts.
-    pub fn many(&self, sums: &Sums<'_>, received: &LinearStats) -> (LinearStats, LinearStats) {
+    pub(super) fn many(&self, sums: &Sums<'_>, received: &LinearStats) -> (LinearStats, LinearStats) {
         let (dim, own_dim) = (sums.global.dim(), sums.local.dim());
         let mut system = received.clone();
         system.merge(&sums.global);
@@ -113,7 +113,7 @@ pub(super) struct Side {
 
 impl Side {
     /// From all of the part's statistics before this observation.
-    pub fn new(mut before: LinearStats, x: &[f64]) -> Self {
+    pub(super) fn new(mut before: LinearStats, x: &[f64]) -> Self {
         before.gram.add_outer(x);
         let inverse = PseudoInverse::of(&before.gram);
         let (p, q) = (inverse.solve(&before.moment), inverse.solve(x));
@@ -152,7 +152,7 @@ pub(super) struct Sums<'a> {
 
 impl<'a> Sums<'a> {
     /// Cuts the sums of stacked features in two, `dim` global ones first.
-    pub fn new(stacked: &'a LinearStats, dim: usize) -> Self {
+    pub(super) fn new(stacked: &'a LinearStats, dim: usize) -> Self {
         let part = |range: std::ops::Range<usize>| {
             let mut part = LinearStats::empty(range.len());
             part.count = stacked.count;
@@ -167,7 +167,7 @@ impl<'a> Sums<'a> {
     }
 
     /// The global part alone.
-    pub fn global(&self) -> &LinearStats {
+    pub(super) fn global(&self) -> &LinearStats {
         &self.global
     }
 

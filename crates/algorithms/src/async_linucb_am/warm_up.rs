@@ -24,7 +24,7 @@ pub(super) struct WarmUp {
 }
 
 impl WarmUp {
-    pub fn new(valid: &Valid, seat: &Seat) -> Self {
+    pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
         let stacked = seat.dim + seat.local_dim;
         let policy = LinearPolicy {
             kind: PolicyKind::LinUcb,
@@ -37,12 +37,12 @@ impl WarmUp {
     }
 
     /// Eq. (5).
-    pub fn choose(&self, arms: ArmSet<'_>, rng: &mut Stream) -> Picked {
+    pub(super) fn choose(&self, arms: ArmSet<'_>, rng: &mut Stream) -> Picked {
         choose_by(&self.known, &self.policy, arms.with_features(&stacked(arms)), rng)
     }
 
     /// Algorithm 5, line 10.
-    pub fn observe(&mut self, context: &[f64], reward: f64) {
+    pub(super) fn observe(&mut self, context: &[f64], reward: f64) {
         let (global, local) = context.split_at(self.dim);
         self.same &= global == local;
         self.known.observe(context, reward);
@@ -50,7 +50,7 @@ impl WarmUp {
 
     /// Algorithm 5, lines 11 and 12: the statistics of both parts, once there is
     /// enough data.
-    pub fn finish(
+    pub(super) fn finish(
         &self,
         received: &LinearStats,
         alternation: &Alternation,

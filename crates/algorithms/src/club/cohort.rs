@@ -15,17 +15,17 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub fn new(id: UserId, nothing: &LinearStats, ridge: f64) -> Self {
+    pub(super) fn new(id: UserId, nothing: &LinearStats, ridge: f64) -> Self {
         let own = Knowledge::of(nothing.clone(), ridge);
         Member { id, estimate: vec![0.0; nothing.dim()], own, group: 0 }
     }
 
-    pub fn observe(&mut self, x: &[f64], reward: f64) {
+    pub(super) fn observe(&mut self, x: &[f64], reward: f64) {
         self.own.observe(x, reward);
         self.estimate = self.own.factor.theta();
     }
 
-    pub fn count(&self) -> u64 {
+    pub(super) fn count(&self) -> u64 {
         self.own.stats.count
     }
 }

@@ -226,7 +226,7 @@ pub struct Rules {
 
 /// alpha_1, alpha_2 and eta.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ClusteringRules {
+pub(super) struct ClusteringRules {
     pub(super) deletion: f64,
     pub(super) merge: f64,
     pub(super) tolerance: f64,
@@ -235,7 +235,7 @@ pub struct ClusteringRules {
 
 /// The noise of a private federation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Noisy {
+pub(super) struct Noisy {
     pub(super) noise: Gaussian,
     pub(super) levels: u32,
     /// Bound on the operator norm of the noise in a sum; 0 without noise.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// beta of Lemma 1, and what it needs to know.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Beta {
+pub(super) struct Beta {
     /// `count` is Lemma 1; `log-det` the same with the determinant instead of its bound; or a number.
     pub(super) form: Radius,
     pub(super) scale: f64,

@@ -136,33 +136,33 @@ pub(super) struct RandomPulls {
 }
 
 impl RandomPulls {
-    pub fn new(plan: Plan) -> Self {
+    pub(super) fn new(plan: Plan) -> Self {
         RandomPulls { plan, decided: 0, resolved: 0, over: false }
     }
 
     /// Is the next decision a random one?
-    pub fn is_random(&self) -> bool {
+    pub(super) fn is_random(&self) -> bool {
         self.is_exploring_at(self.decided)
     }
 
     /// Has everything been seen that was to be explored?
-    pub fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         !self.is_exploring_at(self.resolved)
     }
 
-    pub fn decide(&mut self) {
+    pub(super) fn decide(&mut self) {
         self.decided += 1;
     }
 
     /// A reward came, or never will; true if that was the last of a phase of exploration.
-    pub fn resolve(&mut self) -> bool {
+    pub(super) fn resolve(&mut self) -> bool {
         let before = self.is_exploring_at(self.resolved);
         self.resolved += 1;
         before && !self.is_exploring_at(self.resolved)
     }
 
     /// The server says that the exploration is over.
-    pub fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.over = true;
     }
 

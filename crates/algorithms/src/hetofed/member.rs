@@ -36,7 +36,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub fn new(nothing: &Arc<View>) -> Self {
+    pub(super) fn new(nothing: &Arc<View>) -> Self {
         Member {
             own: nothing.stats().clone(),
             since: nothing.stats().clone(),
@@ -53,7 +53,7 @@ impl Member {
     }
 
     /// Refuses an upload that is out of turn or that no data can have led to.
-    pub fn check(&self, number: u64, stats: &LinearStats, ridge: f64) -> Result<(), Misbehaviour> {
+    pub(super) fn check(&self, number: u64, stats: &LinearStats, ridge: f64) -> Result<(), Misbehaviour> {
         if number != self.merged + 1 {
             return Err(Misbehaviour::Gap { expected: self.merged + 1, got: number });
         }
@@ -62,19 +62,19 @@ impl Member {
     }
 
     /// Takes an upload that was checked.
-    pub fn take(&mut self, number: u64, stats: &LinearStats) {
+    pub(super) fn take(&mut self, number: u64, stats: &LinearStats) {
         self.merged = number;
         self.own.merge(stats);
         self.since.merge(stats);
     }
 
     /// Is it time to tell the client that its uploads have been added up?
-    pub fn is_untold(&self) -> bool {
+    pub(super) fn is_untold(&self) -> bool {
         self.merged > self.served_at && (self.merged - self.served_at).is_multiple_of(UNTOLD)
     }
 
     /// It has been sent this view, which holds all its uploads.
-    pub fn serve(&mut self, view: Arc<View>) {
+    pub(super) fn serve(&mut self, view: Arc<View>) {
         self.served = view;
         self.since = self.since.emptied();
         self.served_at = self.merged;
@@ -82,7 +82,7 @@ impl Member {
     }
 
     /// Line 19 of Algorithm 5, from its uploads: steps since its last view times gain in log-det.
-    pub fn learned(&self, ridge: f64) -> f64 {
+    pub(super) fn learned(&self, ridge: f64) -> f64 {
         let mut gram = self.served.stats().gram.clone();
         gram.add(&self.since.gram);
         let gain = linalg::log_det(&gram, ridge).unwrap_or(0.0) - self.served.factor(ridge).log_det();

@@ -178,12 +178,12 @@ impl Params {
 
 impl Constants {
     /// 1 / (sigma^2 N^2).
-    pub fn proof(&self) -> f64 {
+    pub(super) fn proof(&self) -> f64 {
         1.0 / (self.variance * self.clients * self.clients)
     }
 
     /// delta / N^2: all pairs together fail with probability delta.
-    pub fn cut(&self) -> f64 {
+    pub(super) fn cut(&self) -> f64 {
         self.failure_prob / (self.clients * self.clients)
     }
 }

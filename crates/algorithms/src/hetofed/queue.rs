@@ -11,31 +11,31 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub fn push(&mut self, cluster: usize) {
+    pub(super) fn push(&mut self, cluster: usize) {
         if !self.waiting.contains(&cluster) {
             self.waiting.push_back(cluster);
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.waiting.clear();
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = usize> {
         self.waiting.iter().copied()
     }
 
     /// First in, first out.
-    pub fn pop_first(&mut self) -> Option<usize> {
+    pub(super) fn pop_first(&mut self) -> Option<usize> {
         self.waiting.pop_front()
     }
 
     /// The largest weight; of equals, who came first.
-    pub fn pop_heaviest(&mut self, weight: impl FnMut(usize) -> f64) -> Option<usize> {
+    pub(super) fn pop_heaviest(&mut self, weight: impl FnMut(usize) -> f64) -> Option<usize> {
         let weights: Vec<f64> = self.iter().map(weight).collect();
         let heaviest = (0..weights.len()).reduce(|best, i| if weights[i] > weights[best] { i } else { best });
         self.waiting.remove(heaviest?)

@@ -53,7 +53,7 @@ impl SyncThreshold {
 
 impl Threshold {
     /// D_k of a cluster with this many members. Falls with the size.
-    pub fn of(&self, size: u32) -> f64 {
+    pub(super) fn of(&self, size: u32) -> f64 {
         match self {
             Threshold::Fixed(value) => *value,
             Threshold::BySize { horizon, dim } => {

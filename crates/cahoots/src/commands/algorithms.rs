@@ -14,7 +14,7 @@ const READMES: &[&str] = include!(concat!(env!("OUT_DIR"), "/readmes.rs"));
 
 /// List the algorithms, or show the parameters of one and how it relates to its paper.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// An algorithm, as `kind` names it in an experiment file.
     name: Option<String>,
     /// Print JSON, one object per algorithm, schemas included.
@@ -22,7 +22,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
+pub(crate) fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
     let chosen: Vec<&Simulated> = match &args.name {
         Some(name) => vec![catalogue.algorithms.get(name).ok_or_else(|| {
             let remedy = remedy(name, catalogue.algorithms.names());

@@ -14,7 +14,7 @@ use crate::print;
 /// the privacy loss is at least. Mechanisms that are broken on purpose must be caught.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// A mechanism, or all.
     #[arg(default_value = "all")]
     mechanism: String,
@@ -39,7 +39,7 @@ Examples:
 
 Exit code 1: a mechanism gives away more than it states, or a broken one was not caught.";
 
-pub fn run(args: &Args) -> Result<(), LabError> {
+pub(crate) fn run(args: &Args) -> Result<(), LabError> {
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("results/audit"));
     let mut findings = Vec::new();
     for subject in select(&args.mechanism)? {

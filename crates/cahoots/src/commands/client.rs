@@ -13,12 +13,12 @@ use super::serve::failed;
 /// The first line on stdout says where the app finds it: POST /decide {"arms": [[...], ...]} gives an id
 /// and an arm, POST /reward {"id": "...", "reward": 1.0} is answered when the reward is on disk.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Federation, coordinator, client number and store, in TOML.
     file: PathBuf,
 }
 
-pub fn run(args: &Args, known: &Arc<Known>) -> Result<(), LabError> {
+pub(crate) fn run(args: &Args, known: &Arc<Known>) -> Result<(), LabError> {
     commands::log();
     commands::client(known, &args.file).map_err(failed)
 }

@@ -11,7 +11,7 @@ use crate::print;
 
 /// List the environments, or show the keys of one.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// An environment, as `kind` names it in an experiment file.
     name: Option<String>,
     /// Print JSON, schemas included.
@@ -19,7 +19,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
+pub(crate) fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
     let mut kinds: Vec<&KnownWorld> = catalogue.worlds.iter().collect();
     if let Some(name) = &args.name {
         if !kinds.iter().any(|kind| kind.name == name) {

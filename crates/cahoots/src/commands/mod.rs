@@ -1,17 +1,17 @@
 //! One file per command: its arguments, and what it does with them.
 
-pub mod algorithms;
-pub mod audit;
-pub mod client;
+pub(crate) mod algorithms;
+pub(crate) mod audit;
+pub(crate) mod client;
 #[cfg(feature = "contract")]
 pub mod contract;
-pub mod environments;
+pub(crate) mod environments;
 #[cfg(test)]
 mod parameter_tables;
 mod parameters;
-pub mod plan;
-pub mod plot;
-pub mod reproduce;
-pub mod run;
-pub mod serve;
+pub(crate) mod plan;
+pub(crate) mod plot;
+pub(crate) mod reproduce;
+pub(crate) mod run;
+pub(crate) mod serve;
 mod stop;

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use crate::print;
 
 /// The keys as a table for people.
-pub fn table(record: &Record) -> String {
+pub(super) fn table(record: &Record) -> String {
     let mut rows: Vec<Vec<String>> = vec![["name", "default", "purpose", "range"].map(String::from).to_vec()];
     for field in &record.fields {
         rows.push(vec![field.key.clone(), default(field), field.purpose.clone(), field.shape.describe()]);
@@ -15,7 +15,7 @@ pub fn table(record: &Record) -> String {
 }
 
 /// The keys for programs.
-pub fn json(record: &Record) -> Json {
+pub(super) fn json(record: &Record) -> Json {
     let one = |field: &Field| {
         json!({
             "name": field.key,
@@ -29,7 +29,7 @@ pub fn json(record: &Record) -> Json {
 }
 
 /// What holds when a key is not given, for people.
-pub fn default(field: &Field) -> String {
+pub(super) fn default(field: &Field) -> String {
     match &field.default {
         Some(Json::String(word)) => word.clone(),
         Some(value) => value.to_string(),

@@ -20,7 +20,7 @@ use crate::print;
 /// is what to use if your world is like that one.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, group = ArgGroup::new("budget").required(true))]
-pub struct Args {
+pub(crate) struct Args {
     /// Clients.
     #[arg(long, short = 'n', value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     clients: u32,
@@ -78,7 +78,7 @@ Examples:
   cahoots plan -n 200 -d 10 -t 100000 --bytes 2e7 --split               upload and download apart
   cahoots plan -n 100 -d 10 -t 20000 --regret-factor 1.5 --simulate  the least talk for this regret";
 
-pub fn run(args: Args, catalogue: &Catalogue) -> Result<(), LabError> {
+pub(crate) fn run(args: Args, catalogue: &Catalogue) -> Result<(), LabError> {
     let budget = match (args.transfers, args.bytes, args.regret_factor) {
         (Some(transfers), _, _) => Budget::Transfers(transfers),
         (_, Some(bytes), _) => Budget::Bytes(bytes),

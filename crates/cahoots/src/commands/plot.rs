@@ -9,12 +9,12 @@ use crate::print;
 
 /// Draw the figures of a finished run again, from its curves.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Folder of results, as `cahoots run` left it.
     dir: PathBuf,
 }
 
-pub fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
+pub(crate) fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
     let topology = results::redraw(catalogue, &args.dir, cahoots_papers::lower_bounds)?;
     let dir = args.dir.display();
     let more = if topology { format!(", {dir}/topology.svg") } else { String::new() };

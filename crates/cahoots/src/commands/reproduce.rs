@@ -20,7 +20,7 @@ use crate::print;
 /// not a failure. What was run before is not run again.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Tables and figures, such as async-linucb/figure-2a, or whole papers, such as hetofed [default: all].
     names: Vec<String>,
     /// List what there is, how far it is and what it costs.
@@ -60,7 +60,7 @@ Examples:
 An item's folder holds report.md and report.json (the claims), its figures (.svg and .png), and one
 folder per experiment as `cahoots run` leaves it. The experiment files are in crates/papers/src.";
 
-pub fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError> {
+pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError> {
     let items = reproduce::select(&args.names)?;
     let usual = if args.quick { "results/reproduce-quick" } else { "results/reproduce" };
     let out = args.out.unwrap_or_else(|| usual.into());

@@ -22,7 +22,7 @@ const QUICK: &str = include_str!("../../../../examples/quick.toml");
 /// sweeps over it. Without a file, a small built-in experiment runs.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Args {
+pub(crate) struct Args {
     /// Experiment file (TOML), or the manifest.json of an earlier run.
     file: Option<PathBuf>,
     /// Folder for the results [default: results/NAME].
@@ -63,7 +63,7 @@ Examples:
 The folder then holds summary.csv and summary.json, curves.parquet (every run over time),
 regret.svg and regret-vs-communication.svg (and .png), and manifest.json (all it takes to run it again).";
 
-pub fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError> {
+pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError> {
     if args.schema {
         return print::out(&format!("{:#}\n", json_schema(catalogue)));
     }

@@ -11,18 +11,18 @@ use cahoots_node::{Known, NodeError, commands};
 /// The first line on stdout says where it listens. SIGTERM and Ctrl-C stop it cleanly; killed at any
 /// other moment, it continues where it was when it is started again.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Federation, address, store, setting and algorithm, in TOML.
     file: PathBuf,
 }
 
-pub fn run(args: &Args, known: &Arc<Known>) -> Result<(), LabError> {
+pub(crate) fn run(args: &Args, known: &Arc<Known>) -> Result<(), LabError> {
     commands::log();
     commands::serve(known, &args.file).map_err(failed)
 }
 
 /// Errors in the words of this command.
-pub fn failed(error: NodeError) -> LabError {
+pub(crate) fn failed(error: NodeError) -> LabError {
     match commands::exit_code(&error) {
         2 => LabError::Input(error.to_string()),
         _ => LabError::Failed(error.to_string()),

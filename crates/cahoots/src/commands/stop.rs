@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// The flag that Ctrl-C sets. The first lets finished runs be kept, the second ends the program at once.
-pub fn on_ctrl_c() -> &'static AtomicBool {
+pub(super) fn on_ctrl_c() -> &'static AtomicBool {
     let handled = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -20,6 +20,6 @@ pub fn on_ctrl_c() -> &'static AtomicBool {
 }
 
 /// Threads to use when none are asked for.
-pub fn cores() -> usize {
+pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -5,14 +5,14 @@ use super::{Outline, Rect, Shape, Spot, Step, Stroke};
 pub(crate) struct Colour(pub u8, pub u8, pub u8);
 
 impl Colour {
-    pub const WHITE: Self = Self(0xff, 0xff, 0xff);
-    pub const INK: Self = Self(0x1a, 0x1a, 0x1a);
-    pub const SOFT_INK: Self = Self(0x55, 0x55, 0x55);
-    pub const FRAME: Self = Self(0x80, 0x80, 0x80);
-    pub const GRID: Self = Self(0xe8, 0xe8, 0xe8);
+    pub(crate) const WHITE: Self = Self(0xff, 0xff, 0xff);
+    pub(crate) const INK: Self = Self(0x1a, 0x1a, 0x1a);
+    pub(crate) const SOFT_INK: Self = Self(0x55, 0x55, 0x55);
+    pub(crate) const FRAME: Self = Self(0x80, 0x80, 0x80);
+    pub(crate) const GRID: Self = Self(0xe8, 0xe8, 0xe8);
 
     /// The same hue, dark enough for text on white.
-    pub fn darker(self) -> Self {
+    pub(crate) fn darker(self) -> Self {
         let darken = |part: u8| (f64::from(part) * 0.72) as u8;
         Self(darken(self.0), darken(self.1), darken(self.2))
     }
@@ -61,7 +61,7 @@ pub(crate) struct Pen {
 }
 
 impl Pen {
-    pub fn series(number: usize) -> Self {
+    pub(crate) fn series(number: usize) -> Self {
         Self {
             colour: COLOURS[number % COLOURS.len()],
             dash: DASHES[number % DASHES.len()],
@@ -70,7 +70,7 @@ impl Pen {
         }
     }
 
-    pub fn reference(number: usize) -> Self {
+    pub(crate) fn reference(number: usize) -> Self {
         Self {
             colour: Colour::SOFT_INK,
             dash: REFERENCE_DASHES[number % REFERENCE_DASHES.len()],
@@ -79,7 +79,7 @@ impl Pen {
         }
     }
 
-    pub fn stroke(&self, width: f64) -> Stroke {
+    pub(crate) fn stroke(&self, width: f64) -> Stroke {
         Stroke { colour: self.colour, width, dash: self.dash }
     }
 }
@@ -106,7 +106,7 @@ impl Marker {
     }
 
     /// The marker at `centre`; all forms weigh about as much as a circle of `radius`.
-    pub fn shape(self, centre: Spot, radius: f64, colour: Colour) -> Shape {
+    pub(crate) fn shape(self, centre: Spot, radius: f64, colour: Colour) -> Shape {
         let (fill, stroke) = if self.filled {
             (colour, Stroke::solid(Colour::WHITE, radius * 0.22))
         } else {

@@ -57,7 +57,7 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
-    pub const fn new(x: f64, y: f64) -> Self {
+    pub(crate) const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
 }
@@ -72,35 +72,35 @@ pub(crate) struct Rect {
 }
 
 impl Rect {
-    pub fn new(left: f64, top: f64, width: f64, height: f64) -> Self {
+    pub(crate) fn new(left: f64, top: f64, width: f64, height: f64) -> Self {
         Self { left, top, width, height }
     }
 
-    pub fn right(&self) -> f64 {
+    pub(crate) fn right(&self) -> f64 {
         self.left + self.width
     }
 
-    pub fn bottom(&self) -> f64 {
+    pub(crate) fn bottom(&self) -> f64 {
         self.top + self.height
     }
 
-    pub fn centre(&self) -> Spot {
+    pub(crate) fn centre(&self) -> Spot {
         Spot::new(self.left + self.width / 2.0, self.top + self.height / 2.0)
     }
 
     /// The rectangle with `by` more room on each side.
-    pub fn grown(&self, by: f64) -> Self {
+    pub(crate) fn grown(&self, by: f64) -> Self {
         Self::new(self.left - by, self.top - by, self.width + 2.0 * by, self.height + 2.0 * by)
     }
 
-    pub fn meets(&self, other: &Self) -> bool {
+    pub(crate) fn meets(&self, other: &Self) -> bool {
         self.left < other.right()
             && other.left < self.right()
             && self.top < other.bottom()
             && other.top < self.bottom()
     }
 
-    pub fn holds(&self, other: &Self) -> bool {
+    pub(crate) fn holds(&self, other: &Self) -> bool {
         self.left <= other.left
             && self.top <= other.top
             && self.right() >= other.right()
@@ -108,7 +108,7 @@ impl Rect {
     }
 
     /// Whether the segment from `a` to `b` enters the rectangle (Liang and Barsky's clipping).
-    pub fn meets_segment(&self, a: Spot, b: Spot) -> bool {
+    pub(crate) fn meets_segment(&self, a: Spot, b: Spot) -> bool {
         let (mut enter, mut leave) = (0.0_f64, 1.0_f64);
         let edges = [
             (a.x - b.x, a.x - self.left),
@@ -165,7 +165,7 @@ pub(crate) struct Stroke {
 }
 
 impl Stroke {
-    pub fn solid(colour: Colour, width: f64) -> Self {
+    pub(crate) fn solid(colour: Colour, width: f64) -> Self {
         Self { colour, width, dash: &[] }
     }
 }
@@ -187,7 +187,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    pub fn new(class: &'static str, label: impl Into<Label>, at: Spot, size: f64) -> Self {
+    pub(crate) fn new(class: &'static str, label: impl Into<Label>, at: Spot, size: f64) -> Self {
         Self {
             class,
             label: label.into(),
@@ -200,12 +200,12 @@ impl Text {
         }
     }
 
-    pub fn anchored(mut self, anchor: Anchor) -> Self {
+    pub(crate) fn anchored(mut self, anchor: Anchor) -> Self {
         self.anchor = anchor;
         self
     }
 
-    pub fn coloured(mut self, colour: Colour) -> Self {
+    pub(crate) fn coloured(mut self, colour: Colour) -> Self {
         self.colour = colour;
         self
     }
@@ -220,9 +220,9 @@ pub(crate) struct Label {
 
 impl Label {
     /// Size of a superscript relative to its text.
-    pub const SHRINK: f64 = 0.72;
+    pub(crate) const SHRINK: f64 = 0.72;
     /// How far a superscript is raised, relative to the size of its text.
-    pub const RAISE: f64 = 0.38;
+    pub(crate) const RAISE: f64 = 0.38;
 }
 
 impl From<String> for Label {

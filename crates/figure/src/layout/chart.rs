@@ -50,7 +50,7 @@ const MOST_IN_CORNER: usize = 7;
 const BOX: f64 = 7.0;
 
 impl<'a> Chart<'a> {
-    pub fn new(figure: &'a Figure, pens: Vec<Pen>, look: Look, place: LegendPlace) -> Self {
+    pub(super) fn new(figure: &'a Figure, pens: Vec<Pen>, look: Look, place: LegendPlace) -> Self {
         let entries = match place {
             LegendPlace::Nowhere => Vec::new(),
             _ => Entry::of(figure, &pens),
@@ -59,7 +59,7 @@ impl<'a> Chart<'a> {
     }
 
     /// Room above and below, once the width of the whole area is known.
-    pub fn vertical(&self, area_width: f64) -> (f64, f64) {
+    pub(super) fn vertical(&self, area_width: f64) -> (f64, f64) {
         let look = &self.look;
         let title = match self.title(area_width).len() {
             0 => look.tick * 0.5,
@@ -78,7 +78,7 @@ impl<'a> Chart<'a> {
     }
 
     /// Sets the room to the left and right, once that above and below is known.
-    pub fn set_horizontal(&self, area: Rect, margins: &mut Margins) {
+    pub(super) fn set_horizontal(&self, area: Rect, margins: &mut Margins) {
         let look = &self.look;
         let height = area.height - margins.top - margins.bottom;
         let label = self.y_label(height).len() as f64 * look.axis * LEADING;
@@ -97,14 +97,14 @@ impl<'a> Chart<'a> {
     }
 
     /// Notes that some labels have no room in this layout; returns whether that is news.
-    pub fn notice_crowding(&mut self, area: Rect, margins: &Margins) -> bool {
+    pub(super) fn notice_crowding(&mut self, area: Rect, margins: &Margins) -> bool {
         let marks = self.marks(plot(area, margins));
         let news = marks.labels_left_out > 0 && !self.crowded;
         self.crowded |= news;
         news
     }
 
-    pub fn draw(&self, scene: &mut Scene, area: Rect, margins: &Margins) {
+    pub(super) fn draw(&self, scene: &mut Scene, area: Rect, margins: &Margins) {
         let plot = plot(area, margins);
         let frame = Frame::new(
             plot,

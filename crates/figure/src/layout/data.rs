@@ -37,7 +37,7 @@ pub(super) struct Place {
 }
 
 impl Data {
-    pub fn new(figure: &Figure) -> Self {
+    pub(super) fn new(figure: &Figure) -> Self {
         let mut data = Self {
             traces: Vec::with_capacity(figure.series.len()),
             x: None,
@@ -63,7 +63,7 @@ impl Data {
     }
 
     /// What had to be left out, in words.
-    pub fn omissions(&self) -> Vec<String> {
+    pub(super) fn omissions(&self) -> Vec<String> {
         let mut said = Vec::new();
         let values = |count: usize| match count {
             1 => "1 value is".to_owned(),

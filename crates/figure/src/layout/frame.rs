@@ -35,7 +35,7 @@ impl Stops {
 }
 
 impl Frame {
-    pub fn new(area: Rect, x: Option<(Range, Ticks)>, y: Option<(Range, Ticks)>) -> Self {
+    pub(super) fn new(area: Rect, x: Option<(Range, Ticks)>, y: Option<(Range, Ticks)>) -> Self {
         let across = |share: f64| area.left + share * area.width;
         let up = |share: f64| area.bottom() - share * area.height;
         Self {
@@ -46,7 +46,7 @@ impl Frame {
     }
 
     /// The light lines behind the data.
-    pub fn draw_grid(&self, scene: &mut Scene) {
+    pub(super) fn draw_grid(&self, scene: &mut Scene) {
         let stroke = Stroke::solid(Colour::GRID, 1.0);
         let (left, right) = (self.area.left, self.area.right());
         let (top, bottom) = (self.area.top, self.area.bottom());
@@ -61,7 +61,7 @@ impl Frame {
     }
 
     /// The frame, the ticks and their labels.
-    pub fn draw_axes(&self, scene: &mut Scene, look: &Look) {
+    pub(super) fn draw_axes(&self, scene: &mut Scene, look: &Look) {
         let stroke = Stroke::solid(Colour::FRAME, 1.0);
         scene.shape(Shape {
             class: "frame",

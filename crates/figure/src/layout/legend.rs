@@ -20,7 +20,7 @@ pub(super) enum Sample {
 
 impl Entry {
     /// The entries of one figure.
-    pub fn of(figure: &Figure, pens: &[Pen]) -> Vec<Self> {
+    pub(super) fn of(figure: &Figure, pens: &[Pen]) -> Vec<Self> {
         let named = |label: &str| !label.trim().is_empty();
         let series = figure.series.iter().zip(pens);
         let shown = series.filter(|(series, _)| named(&series.label));
@@ -63,7 +63,7 @@ const GAP: f64 = 0.55;
 impl Legend {
     /// One entry below the other. Labels wrap; when there are too many entries they are cut to
     /// one line, then made smaller, and at last the remaining ones are only counted.
-    pub fn column(entries: &[Entry], look: &Look, room: f64, height: f64) -> Self {
+    pub(super) fn column(entries: &[Entry], look: &Look, room: f64, height: f64) -> Self {
         let [full, smaller, smallest] = [1.0, 0.88, 0.76].map(|share| share * look.legend);
         let attempts = [(full, 3), (full, 2), (full, 1), (smaller, 2), (smaller, 1)];
         // Smaller labels say more than labels with a part left out.
@@ -119,7 +119,7 @@ impl Legend {
     }
 
     /// Row by row in as many columns as fit into `room`.
-    pub fn rows(entries: &[Entry], look: &Look, room: f64) -> Self {
+    pub(super) fn rows(entries: &[Entry], look: &Look, room: f64) -> Self {
         let size = look.legend;
         let (indent, between) = ((SAMPLE + GAP) * size, size * 1.6);
         let labels: Vec<String> =
@@ -146,7 +146,7 @@ impl Legend {
         }
     }
 
-    pub fn draw(&self, scene: &mut Scene, at: Spot, look: &Look) {
+    pub(super) fn draw(&self, scene: &mut Scene, at: Spot, look: &Look) {
         let indent = (SAMPLE + GAP) * self.size;
         let half_line = self.size * LEADING / 2.0;
         for row in &self.rows {

@@ -19,7 +19,7 @@ pub(super) struct Look {
 
 impl Look {
     /// A figure of its own.
-    pub const FIGURE: Self = Self {
+    pub(super) const FIGURE: Self = Self {
         title: 20.0,
         axis: 17.0,
         tick: 15.0,
@@ -33,7 +33,7 @@ impl Look {
     };
 
     /// One panel of several.
-    pub const PANEL: Self = Self {
+    pub(super) const PANEL: Self = Self {
         title: 17.0,
         axis: 15.5,
         tick: 14.0,

@@ -35,7 +35,7 @@ const FEW: usize = 12;
 const MARKERS_PER_LINE: f64 = 7.0;
 
 impl Marks {
-    pub fn new(data: &Data, pens: &[Pen], frame: Rect, look: &Look) -> Self {
+    pub(super) fn new(data: &Data, pens: &[Pen], frame: Rect, look: &Look) -> Self {
         let mut marks = Self::default();
         let projection = Projection { x: data.x, y: data.y, frame };
         for (trace, pen) in data.traces.iter().zip(pens) {

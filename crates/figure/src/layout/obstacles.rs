@@ -9,44 +9,44 @@ pub(super) struct Obstacles {
 }
 
 impl Obstacles {
-    pub fn add_line(&mut self, spots: &[Spot]) {
+    pub(super) fn add_line(&mut self, spots: &[Spot]) {
         let pairs = spots.windows(2).map(|pair| (pair[0], pair[1]));
         self.segments.extend(pairs);
     }
 
-    pub fn add_segment(&mut self, from: Spot, to: Spot) {
+    pub(super) fn add_segment(&mut self, from: Spot, to: Spot) {
         self.segments.push((from, to));
     }
 
-    pub fn add_dot(&mut self, centre: Spot, radius: f64) {
+    pub(super) fn add_dot(&mut self, centre: Spot, radius: f64) {
         let point = Rect::new(centre.x, centre.y, 0.0, 0.0);
         self.dots.push(point.grown(radius));
     }
 
-    pub fn add_label(&mut self, label: Rect) {
+    pub(super) fn add_label(&mut self, label: Rect) {
         self.labels.push(label);
     }
 
     /// Whether anything at all lies in `rect`.
-    pub fn in_the_way(&self, rect: &Rect) -> bool {
+    pub(super) fn in_the_way(&self, rect: &Rect) -> bool {
         self.labels_met(rect) > 0 || self.dots_met(rect) > 0 || self.segments_met(rect) > 0
     }
 
-    pub fn labels_met(&self, rect: &Rect) -> usize {
+    pub(super) fn labels_met(&self, rect: &Rect) -> usize {
         self.labels.iter().filter(|other| other.meets(rect)).count()
     }
 
-    pub fn dots_met(&self, rect: &Rect) -> usize {
+    pub(super) fn dots_met(&self, rect: &Rect) -> usize {
         self.dots.iter().filter(|other| other.meets(rect)).count()
     }
 
     /// How many dots at another place than `own` lie in `rect`.
-    pub fn other_dots_met(&self, rect: &Rect, own: Spot) -> usize {
+    pub(super) fn other_dots_met(&self, rect: &Rect, own: Spot) -> usize {
         let other = self.dots.iter().filter(|dot| dot.centre() != own);
         other.filter(|dot| dot.meets(rect)).count()
     }
 
-    pub fn segments_met(&self, rect: &Rect) -> usize {
+    pub(super) fn segments_met(&self, rect: &Rect) -> usize {
         let meets = |(from, to): &&(Spot, Spot)| rect.meets_segment(*from, *to);
         self.segments.iter().filter(meets).count()
     }

@@ -44,7 +44,7 @@ pub(super) struct Range {
 
 impl Range {
     /// A range that shows the coordinates from `low` to `high`.
-    pub fn covering(scale: Scale, low: f64, high: f64, fit: Fit) -> Self {
+    pub(super) fn covering(scale: Scale, low: f64, high: f64, fit: Fit) -> Self {
         let (low, high) = match scale {
             Scale::Linear => linear(low, high, fit),
             Scale::Log => logarithmic(low, high, fit),
@@ -53,7 +53,7 @@ impl Range {
     }
 
     /// How far along the axis a coordinate lies, from 0 to 1.
-    pub fn share(&self, coordinate: f64) -> f64 {
+    pub(super) fn share(&self, coordinate: f64) -> f64 {
         ((coordinate - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Tick {
 
 impl Ticks {
     /// About `wanted` ticks, never many more.
-    pub fn new(range: &Range, wanted: usize) -> Self {
+    pub(super) fn new(range: &Range, wanted: usize) -> Self {
         match range.scale {
             Scale::Linear => linear(range.low, range.high, wanted),
             Scale::Log => logarithmic(range.low, range.high, wanted),
@@ -28,7 +28,7 @@ impl Ticks {
     }
 
     /// As many ticks as fit side by side into `room`.
-    pub fn side_by_side(range: &Range, room: f64, size: f64) -> Self {
+    pub(super) fn side_by_side(range: &Range, room: f64, size: f64) -> Self {
         let most = ((room / (4.5 * size)) as usize).clamp(2, 10);
         (2..=most)
             .rev()
@@ -46,7 +46,7 @@ impl Ticks {
         })
     }
 
-    pub fn widest(&self, size: f64) -> f64 {
+    pub(super) fn widest(&self, size: f64) -> f64 {
         let widths = self.major.iter().map(|tick| label_width(&tick.label, size));
         widths.fold(0.0, f64::max)
     }

@@ -77,7 +77,7 @@ pub(crate) struct Apply<'a> {
 impl Apply<'_> {
     /// Eight entries of `W x`.
     #[inline(always)]
-    pub fn block<S: Simd>(simd: S, dim: usize, w: &[Chunk], x: &[Chunk], block: usize) -> S::V {
+    pub(crate) fn block<S: Simd>(simd: S, dim: usize, w: &[Chunk], x: &[Chunk], block: usize) -> S::V {
         let count = (dim - block * LANES).min(LANES);
         let rows = &w[row_start(block * LANES)..];
         with_rows!(count, R => { dots::<S, R>(simd, rows, block + 1, x) })

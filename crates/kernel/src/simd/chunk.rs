@@ -14,7 +14,7 @@ const _: () = assert!(size_of::<Chunk>() == LANES * size_of::<f64>());
 
 impl Chunk {
     /// All lanes zero.
-    pub const ZERO: Chunk = Chunk([0.0; LANES]);
+    pub(crate) const ZERO: Chunk = Chunk([0.0; LANES]);
 }
 
 /// Chunks as one run of numbers.

@@ -4,7 +4,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// An unevaluated sum of a number and a much smaller one: some 106 bits.
 #[derive(Clone, Copy, Debug)]
-pub struct Double(pub f64, pub f64);
+pub(crate) struct Double(pub f64, pub f64);
 
 fn two_sum(a: f64, b: f64) -> Double {
     let sum = a + b;
@@ -62,7 +62,7 @@ impl Div for Double {
 }
 
 impl Double {
-    pub fn sqrt(self) -> Double {
+    pub(crate) fn sqrt(self) -> Double {
         let root = Double::from(self.0.sqrt());
         // One Newton step doubles the digits.
         root + (self - root * root) / (root + root)
@@ -70,7 +70,7 @@ impl Double {
 }
 
 /// `W = L^-1` with `L L' = matrix + ridge I`, and the logarithm of the determinant.
-pub fn inverse_factor(matrix: &[Vec<f64>], ridge: f64) -> (Vec<Vec<f64>>, f64) {
+pub(crate) fn inverse_factor(matrix: &[Vec<f64>], ridge: f64) -> (Vec<Vec<f64>>, f64) {
     let dim = matrix.len();
     let zero = Double::from(0.0);
     let mut l = vec![vec![zero; dim]; dim];

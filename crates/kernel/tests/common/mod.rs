@@ -1,51 +1,51 @@
 //! Slow references, written from the definitions, and random problems for them.
 #![allow(dead_code)]
 
-pub mod double;
+pub(crate) mod double;
 
 use cahoots_kernel::Tiles;
 
 /// Half of the distance from one to the next number.
-pub const EPS: f64 = f64::EPSILON / 2.0;
+pub(crate) const EPS: f64 = f64::EPSILON / 2.0;
 
 /// The ridges every test goes through.
-pub const RIDGES: [f64; 4] = [0.01, 0.1, 1.0, 7.3];
+pub(crate) const RIDGES: [f64; 4] = [0.01, 0.1, 1.0, 7.3];
 
 /// Uniform numbers on [-1, 1) from a linear congruential generator.
-pub struct Uniform(pub u64);
+pub(crate) struct Uniform(pub u64);
 
 impl Uniform {
-    pub fn next(&mut self) -> f64 {
+    pub(crate) fn next(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }
 
-    pub fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0
     }
 
-    pub fn vector(&mut self, dim: usize) -> Vec<f64> {
+    pub(crate) fn vector(&mut self, dim: usize) -> Vec<f64> {
         (0..dim).map(|_| self.next()).collect()
     }
 
-    pub fn vectors(&mut self, count: usize, dim: usize) -> Vec<Vec<f64>> {
+    pub(crate) fn vectors(&mut self, count: usize, dim: usize) -> Vec<Vec<f64>> {
         (0..count).map(|_| self.vector(dim)).collect()
     }
 }
 
-pub fn tiles(dim: usize, rows: &[Vec<f64>]) -> Tiles {
+pub(crate) fn tiles(dim: usize, rows: &[Vec<f64>]) -> Tiles {
     let mut tiles = Tiles::default();
     tiles.fill(dim, rows.iter().map(Vec::as_slice));
     tiles
 }
 
-pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// `V` (packed) and `b` of a sequence of arms and rewards.
 #[derive(Clone)]
-pub struct Statistics {
+pub(crate) struct Statistics {
     pub dim: usize,
     pub gram: Vec<f64>,
     pub moment: Vec<f64>,
@@ -53,11 +53,11 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    pub fn new(dim: usize) -> Statistics {
+    pub(crate) fn new(dim: usize) -> Statistics {
         Statistics { dim, gram: vec![0.0; dim * (dim + 1) / 2], moment: vec![0.0; dim], count: 0 }
     }
 
-    pub fn add(&mut self, x: &[f64], reward: f64) {
+    pub(crate) fn add(&mut self, x: &[f64], reward: f64) {
         let mut at = 0;
         for i in 0..self.dim {
             for j in 0..=i {
@@ -69,7 +69,7 @@ impl Statistics {
         self.count += 1;
     }
 
-    pub fn trace(&self) -> f64 {
+    pub(crate) fn trace(&self) -> f64 {
         (0..self.dim).map(|i| self.gram[i * (i + 1) / 2 + i]).sum()
     }
 
@@ -77,13 +77,13 @@ impl Statistics {
     /// updates as there were: backward stable steps perturb the matrix by some `dim * eps` of its norm
     /// each, and inversion multiplies that by the condition number. (Sums of `dim` terms err by at
     /// most `dim * eps`; 8 covers the handful of them in a step, in the reference as well.)
-    pub fn tolerance(&self, ridge: f64) -> f64 {
+    pub(crate) fn tolerance(&self, ridge: f64) -> f64 {
         let condition = (ridge + self.trace()) / ridge;
         8.0 * self.dim as f64 * EPS * condition * (1 + self.count) as f64
     }
 
     /// The full matrix `V + ridge I`.
-    pub fn dense(&self, ridge: f64) -> Vec<Vec<f64>> {
+    pub(crate) fn dense(&self, ridge: f64) -> Vec<Vec<f64>> {
         let entry = |i: usize, j: usize| {
             let (i, j) = (i.max(j), i.min(j));
             self.gram[i * (i + 1) / 2 + j] + if i == j { ridge } else { 0.0 }
@@ -93,7 +93,7 @@ impl Statistics {
 }
 
 /// The inverse by Gauss-Jordan elimination with row pivoting, and the log of the determinant.
-pub fn inverse(matrix: &[Vec<f64>]) -> (Vec<Vec<f64>>, f64) {
+pub(crate) fn inverse(matrix: &[Vec<f64>]) -> (Vec<Vec<f64>>, f64) {
     let dim = matrix.len();
     let mut rows: Vec<Vec<f64>> = matrix.to_vec();
     for (i, row) in rows.iter_mut().enumerate() {
@@ -118,10 +118,10 @@ pub fn inverse(matrix: &[Vec<f64>]) -> (Vec<Vec<f64>>, f64) {
     (rows.into_iter().map(|row| row[dim..].to_vec()).collect(), log_det)
 }
 
-pub fn times(matrix: &[Vec<f64>], x: &[f64]) -> Vec<f64> {
+pub(crate) fn times(matrix: &[Vec<f64>], x: &[f64]) -> Vec<f64> {
     matrix.iter().map(|row| dot(row, x)).collect()
 }
 
-pub fn norm(x: &[f64]) -> f64 {
+pub(crate) fn norm(x: &[f64]) -> f64 {
     dot(x, x).sqrt()
 }

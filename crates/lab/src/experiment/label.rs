@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::source::{Complaint, Span};
 
 /// A block as far as its name goes.
-pub struct Named<'a> {
+pub(super) struct Named<'a> {
     /// What the file calls it.
     pub label: Option<&'a str>,
     /// The algorithm.
@@ -17,7 +17,7 @@ pub struct Named<'a> {
 }
 
 /// One name per block: its label, or its kind with the keys that set it apart from its likes.
-pub fn blocks(blocks: &[Named<'_>], complaints: &mut Vec<Complaint>) -> Vec<String> {
+pub(super) fn blocks(blocks: &[Named<'_>], complaints: &mut Vec<Complaint>) -> Vec<String> {
     let names: Vec<String> = blocks.iter().map(|block| name(block, blocks)).collect();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for (name, block) in names.iter().zip(blocks) {
@@ -49,7 +49,7 @@ fn name(block: &Named<'_>, all: &[Named<'_>]) -> String {
 }
 
 /// "key=value key=value" for each cell of a grid, as short as can be while they differ.
-pub fn cells(swept: &[&[(String, toml::Value)]]) -> Vec<String> {
+pub(super) fn cells(swept: &[&[(String, toml::Value)]]) -> Vec<String> {
     let with = |text: fn(&toml::Value) -> String| -> Vec<String> {
         let one = |cell: &&[(String, toml::Value)]| {
             cell.iter().map(|(key, value)| format!("{key}={}", text(value))).collect::<Vec<_>>().join(" ")
@@ -64,12 +64,12 @@ pub fn cells(swept: &[&[(String, toml::Value)]]) -> Vec<String> {
 }
 
 /// Labels side by side, empty ones left out.
-pub fn join(one: &str, other: &str) -> String {
+pub(super) fn join(one: &str, other: &str) -> String {
     [one, other].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// A value in few characters.
-pub fn short(value: &toml::Value) -> String {
+pub(super) fn short(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
         toml::Value::Float(number) => short_number(*number),

@@ -17,7 +17,7 @@ const SEEDS: u64 = 10;
 const MOST_SEEDS: f64 = 1e6;
 
 /// A file, section by section.
-pub struct Sections {
+pub(super) struct Sections {
     pub name: String,
     pub title: Option<String>,
     pub seeds: Vec<u64>,
@@ -34,7 +34,7 @@ pub struct Sections {
 }
 
 /// One `[[algorithm]]`.
-pub struct Block {
+pub(super) struct Block {
     pub kind: String,
     pub kind_span: Span,
     pub label: Option<String>,
@@ -47,7 +47,7 @@ pub struct Block {
 }
 
 /// The keys above the first section.
-pub fn top() -> Record {
+pub(super) fn top() -> Record {
     let positive = Shape::Integer(Range { min: Some(1.0), ..Range::default() });
     let count = Shape::Integer(Range { min: Some(1.0), max: Some(MOST_SEEDS), ..Range::default() });
     let list = Shape::List(Box::new(Shape::Integer(Range { min: Some(0.0), ..Range::default() })));
@@ -73,7 +73,7 @@ pub fn top() -> Record {
 }
 
 /// Reads a file as far as it can be read without building anything.
-pub fn read(catalogue: &Catalogue, source: &Source) -> Result<Sections, Vec<Complaint>> {
+pub(super) fn read(catalogue: &Catalogue, source: &Source) -> Result<Sections, Vec<Complaint>> {
     let root = tree::parse(source)?;
     if root.entries.is_empty() {
         let help = "an experiment needs a horizon, an [environment] and an [[algorithm]]";

@@ -184,7 +184,7 @@ impl Range {
 }
 
 /// "a", "a or b", "a, b or c".
-pub fn join_or(words: &[String]) -> String {
+pub(super) fn join_or(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [one] => one.clone(),

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::ops::Range;
 
 /// A stretch of the text, in bytes.
-pub type Span = Range<usize>;
+pub(super) type Span = Range<usize>;
 
 /// Columns of a source line that a complaint shows at most.
 const WIDEST: usize = 100;

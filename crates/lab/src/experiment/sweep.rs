@@ -17,7 +17,7 @@ const LARGEST: usize = 10_000;
 
 /// A section of a file, with the values that its sweeps go through.
 #[derive(Clone, Debug, Default)]
-pub struct Sweep {
+pub(super) struct Sweep {
     base: toml::Table,
     spans: BTreeMap<String, Span>,
     axes: Vec<Axis>,
@@ -31,7 +31,7 @@ struct Axis {
 
 /// One choice of a value for every key.
 #[derive(Clone, Debug, Default)]
-pub struct Cell {
+pub(super) struct Cell {
     /// Keys and values.
     pub table: toml::Table,
     /// What was chosen where there was a choice.
@@ -42,7 +42,7 @@ pub struct Cell {
 impl Cell {
     /// Where the value of a key stands; nested keys are written with dots. Where the key itself is
     /// absent, a shorter key that sets it will do (`ratio` for `upload_ratio`).
-    pub fn span(&self, key: &str) -> Option<&Span> {
+    pub(super) fn span(&self, key: &str) -> Option<&Span> {
         let outer = key.split('.').next().unwrap_or(key);
         let shorter = || {
             self.spans
@@ -55,7 +55,7 @@ impl Cell {
 
 impl Sweep {
     /// Reads a section. `at` is what to point at when a required key is missing.
-    pub fn read(record: &Record, table: &Table, at: &Span, complaints: &mut Vec<Complaint>) -> Sweep {
+    pub(super) fn read(record: &Record, table: &Table, at: &Span, complaints: &mut Vec<Complaint>) -> Sweep {
         let mut sweep = Sweep::default();
         sweep.fields(record, table, &[], complaints);
         let at = Item { span: at.clone(), value: Value::Boolean(true) };
@@ -81,12 +81,12 @@ impl Sweep {
     }
 
     /// Whether a key, or a key within it, is swept.
-    pub fn sweeps(&self, key: &str) -> bool {
+    pub(super) fn sweeps(&self, key: &str) -> bool {
         self.axes.iter().any(|axis| axis.path[0] == key)
     }
 
     /// All cells; the key that stands last in the file changes fastest.
-    pub fn cells(&self) -> Vec<Cell> {
+    pub(super) fn cells(&self) -> Vec<Cell> {
         let mut cells = vec![Cell { table: self.base.clone(), swept: Vec::new(), spans: self.spans.clone() }];
         for axis in &self.axes {
             let with = |cell: &Cell, (value, span): &(toml::Value, Span)| {

@@ -7,7 +7,7 @@ use super::source::{Complaint, Source, Span};
 
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub(super) struct Item {
     /// Where.
     pub span: Span,
     /// What.
@@ -16,7 +16,7 @@ pub struct Item {
 
 /// A TOML value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub(super) enum Value {
     /// A string.
     Text(String),
     /// A whole number.
@@ -35,14 +35,14 @@ pub enum Value {
 
 /// The entries of a table, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Table {
+pub(super) struct Table {
     /// Its entries.
     pub entries: Vec<Entry>,
 }
 
 /// A key and its value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub(super) struct Entry {
     /// The key.
     pub key: String,
     /// Where the key stands.
@@ -53,12 +53,12 @@ pub struct Entry {
 
 impl Table {
     /// The entry of this key.
-    pub fn get(&self, key: &str) -> Option<&Entry> {
+    pub(super) fn get(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
     /// The table without some keys.
-    pub fn without(&self, keys: &[&str]) -> Table {
+    pub(super) fn without(&self, keys: &[&str]) -> Table {
         let kept = self.entries.iter().filter(|entry| !keys.contains(&entry.key.as_str()));
         Table { entries: kept.cloned().collect() }
     }
@@ -66,7 +66,7 @@ impl Table {
 
 impl Item {
     /// What it is, for messages: "a string", "a list".
-    pub fn kind(&self) -> &'static str {
+    pub(super) fn kind(&self) -> &'static str {
         match self.value {
             Value::Text(_) => "a string",
             Value::Integer(_) => "a whole number",
@@ -79,7 +79,7 @@ impl Item {
     }
 
     /// The value without its places.
-    pub fn plain(&self) -> toml::Value {
+    pub(super) fn plain(&self) -> toml::Value {
         match &self.value {
             Value::Text(text) | Value::Datetime(text) => toml::Value::String(text.clone()),
             Value::Integer(number) => toml::Value::Integer(*number),
@@ -93,7 +93,7 @@ impl Item {
     }
 
     /// The number, if it is one.
-    pub fn number(&self) -> Option<f64> {
+    pub(super) fn number(&self) -> Option<f64> {
         match self.value {
             Value::Integer(number) => Some(number as f64),
             Value::Float(number) => Some(number),
@@ -103,7 +103,7 @@ impl Item {
 }
 
 /// Reads TOML.
-pub fn parse(source: &Source) -> Result<Table, Vec<Complaint>> {
+pub(super) fn parse(source: &Source) -> Result<Table, Vec<Complaint>> {
     let parsed = DeTable::parse(&source.text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);
         vec![Complaint::new(&span, format!("this is not TOML: {}", error.message().trim()), "")]

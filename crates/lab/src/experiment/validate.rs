@@ -6,19 +6,19 @@ use super::suggest;
 use super::tree::{Item, Table, Value};
 
 /// Complaints about a value; none where it fits.
-pub fn check(shape: &Shape, item: &Item) -> Vec<Complaint> {
+pub(super) fn check(shape: &Shape, item: &Item) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     value(shape, item, &mut complaints);
     complaints
 }
 
 /// Whether a value fits.
-pub fn fits(shape: &Shape, item: &Item) -> bool {
+pub(super) fn fits(shape: &Shape, item: &Item) -> bool {
     check(shape, item).is_empty()
 }
 
 /// The alternative a table was most likely meant as.
-pub fn likeliest_record<'a>(shape: &'a Shape, table: &Table) -> Option<&'a Record> {
+pub(super) fn likeliest_record<'a>(shape: &'a Shape, table: &Table) -> Option<&'a Record> {
     let records = shape.alternatives().iter().filter_map(|shape| match shape {
         Shape::Record(record) => Some(record),
         _ => None,
@@ -33,7 +33,7 @@ pub fn likeliest_record<'a>(shape: &'a Shape, table: &Table) -> Option<&'a Recor
 }
 
 /// The complaint about a key that a record does not have.
-pub fn unknown_key(record: &Record, entry: &super::tree::Entry) -> Complaint {
+pub(super) fn unknown_key(record: &Record, entry: &super::tree::Entry) -> Complaint {
     let problem = format!("unknown key `{}`", entry.key);
     Complaint::new(&entry.key_span, problem, suggest::remedy(&entry.key, record.keys()))
 }
@@ -116,7 +116,7 @@ fn fields(record: &Record, table: &Table, item: &Item, complaints: &mut Vec<Comp
 }
 
 /// Complaints about required keys that are not there, not even misspelt.
-pub fn missing(record: &Record, table: &Table, at: &Item) -> Vec<Complaint> {
+pub(super) fn missing(record: &Record, table: &Table, at: &Item) -> Vec<Complaint> {
     let strange = |key: &str| record.field(key).is_none();
     let misspelt = |key: &str| {
         table

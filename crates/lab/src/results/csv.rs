@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::Summary;
 
 /// The summaries as CSV. Columns keep the order of `summary.json`; nested ones are named with dots.
-pub fn csv(summaries: &[Summary]) -> String {
+pub(super) fn csv(summaries: &[Summary]) -> String {
     let rows: Vec<Vec<(String, String)>> = summaries
         .iter()
         .map(|summary| {

@@ -18,7 +18,7 @@ use crate::error::{LabError, reason};
 use crate::run::{Curve, Record};
 
 /// Name of the file in a folder of results.
-pub const FILE: &str = "curves.parquet";
+pub(super) const FILE: &str = "curves.parquet";
 
 const COLUMNS: &str = "message curves {
     required int32 entry (INTEGER(32, false));
@@ -33,13 +33,13 @@ const COLUMNS: &str = "message curves {
 }";
 
 /// Writes curves, entry by entry.
-pub struct CurveWriter<'a> {
+pub(super) struct CurveWriter<'a> {
     writer: SerializedFileWriter<&'a mut File>,
 }
 
 impl<'a> CurveWriter<'a> {
     /// Begins a file.
-    pub fn new(file: &'a mut File) -> io::Result<CurveWriter<'a>> {
+    pub(super) fn new(file: &'a mut File) -> io::Result<CurveWriter<'a>> {
         let schema = parse_message_type(COLUMNS).map_err(system_error)?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties));
@@ -47,7 +47,7 @@ impl<'a> CurveWriter<'a> {
     }
 
     /// Adds the runs of one entry, as one group of rows.
-    pub fn entry(
+    pub(super) fn entry(
         &mut self,
         number: usize,
         algorithm: &str,
@@ -91,7 +91,7 @@ impl<'a> CurveWriter<'a> {
     }
 
     /// Ends the file.
-    pub fn finish(self) -> io::Result<()> {
+    pub(super) fn finish(self) -> io::Result<()> {
         self.writer.close().map(|_| ()).map_err(system_error)
     }
 }

@@ -22,7 +22,7 @@ const MOST_PANELS: usize = 12;
 const WIDE: f64 = 20.0;
 
 /// What figures show of one entry.
-pub struct Drawn {
+pub(super) struct Drawn {
     about: ManifestEntry,
     over_time: Vec<Point>,
     regret: Estimate,
@@ -31,7 +31,7 @@ pub struct Drawn {
 
 impl Drawn {
     /// Means and intervals over the curves of an entry.
-    pub fn new(about: &ManifestEntry, curves: &[&Curve]) -> Drawn {
+    pub(super) fn new(about: &ManifestEntry, curves: &[&Curve]) -> Drawn {
         let points = curves.iter().map(|curve| curve.tick.len()).min().unwrap_or_default();
         let mut over_time = vec![Point::new(0.0, 0.0)];
         over_time.extend((0..points).map(|point| {
@@ -73,7 +73,12 @@ pub fn redraw(catalogue: &Catalogue, folder: &Path, theory: Theory) -> Result<bo
 }
 
 /// Draws the figures of a run.
-pub fn draw(folder: &Path, manifest: &Manifest, drawn: &[Drawn], theory: Theory) -> Result<(), LabError> {
+pub(super) fn draw(
+    folder: &Path,
+    manifest: &Manifest,
+    drawn: &[Drawn],
+    theory: Theory,
+) -> Result<(), LabError> {
     let over_time = |entries: &[&Drawn]| over_time(manifest, entries, theory);
     save(manifest, drawn, &over_time, &folder.join("regret"))?;
     let against_communication = |entries: &[&Drawn]| against_communication(manifest, entries);

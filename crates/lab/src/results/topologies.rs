@@ -15,7 +15,7 @@ use crate::run::Manifest;
 const MOST_DIAGRAMS: usize = 12;
 
 /// The name of the picture, without its ending.
-pub const FILE: &str = "topology";
+pub(super) const FILE: &str = "topology";
 
 /// A graph as a picture shows it.
 pub fn picture(title: impl Into<String>, topology: &Topology, sinks: &[NodeId]) -> Diagram {

@@ -140,7 +140,7 @@ impl Folder {
 }
 
 /// The record of a run in a folder, if it is there and whole.
-pub fn record(folder: &Path, entry: usize, key: &str, seed: u64) -> Option<Record> {
+pub(super) fn record(folder: &Path, entry: usize, key: &str, seed: u64) -> Option<Record> {
     let text = fs::read_to_string(record_path(folder, entry, key, seed)).ok()?;
     let record: Record = serde_json::from_str(&text).ok()?;
     (record.entry == key && record.seed == seed).then_some(record)

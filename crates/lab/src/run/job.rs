@@ -14,7 +14,7 @@ use crate::experiment::Entry;
 
 /// Runs an entry for a seed; `None` when `progress` stopped it. `progress` sees
 /// the tick now and then.
-pub fn run(
+pub(super) fn run(
     catalogue: &Catalogue,
     entry: &Entry,
     key: &str,

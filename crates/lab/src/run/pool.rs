@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A run that is still to be done.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub(super) struct Job {
     /// Number of its entry.
     pub entry: usize,
     /// Key of its entry.
@@ -42,7 +42,7 @@ struct Shared<'a> {
 
 /// Runs all jobs, in the order of the queue; each is kept as soon as it is done. Says how many were
 /// finished, and what failed first.
-pub fn run(
+pub(super) fn run(
     experiment: &Experiment,
     folder: &Folder,
     queue: &[Job],

@@ -10,7 +10,7 @@ const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Counters that running jobs add to.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub(super) struct Counters {
     /// Decisions taken.
     pub steps: AtomicU64,
     /// Runs finished.
@@ -18,7 +18,7 @@ pub struct Counters {
 }
 
 /// Shows the counters on stderr.
-pub struct Progress {
+pub(super) struct Progress {
     bar: Option<ProgressBar>,
     steps: u64,
     runs: usize,
@@ -28,7 +28,7 @@ pub struct Progress {
 
 impl Progress {
     /// For so many decisions in so many runs; `quiet` shows nothing.
-    pub fn new(steps: u64, runs: usize, quiet: bool) -> Progress {
+    pub(super) fn new(steps: u64, runs: usize, quiet: bool) -> Progress {
         let now = Instant::now();
         let bar = (!quiet && runs > 0).then(|| {
             let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(8));
@@ -40,7 +40,7 @@ impl Progress {
     }
 
     /// Shows where things stand.
-    pub fn show(&mut self, counters: &Counters) {
+    pub(super) fn show(&mut self, counters: &Counters) {
         let Some(bar) = &self.bar else { return };
         let (steps, runs) = (counters.steps.load(Ordering::Relaxed), counters.runs.load(Ordering::Relaxed));
         if !bar.is_hidden() {
@@ -53,7 +53,7 @@ impl Progress {
     }
 
     /// Removes the bar.
-    pub fn finish(&self) {
+    pub(super) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -20,29 +20,29 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 /// Name of every federation here.
-pub const FEDERATION: &str = "test";
+pub(crate) const FEDERATION: &str = "test";
 
 /// Nothing here takes longer, unless it never comes.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Ticks are short: what is not confirmed is sent again at each.
-pub const TICK: Duration = Duration::from_millis(40);
+pub(crate) const TICK: Duration = Duration::from_millis(40);
 
 /// An algorithm whose clients hear their server alone, and one whose clients hear their neighbours too.
-pub fn known() -> Arc<Known> {
+pub(crate) fn known() -> Arc<Known> {
     Arc::new(Known::default().algorithm::<AsyncLinucb>().algorithm::<DdpMab>())
 }
 
-pub fn terms(known: &Known, algorithm: &str, params: &str, setting: Setting) -> Terms {
+pub(crate) fn terms(known: &Known, algorithm: &str, params: &str, setting: Setting) -> Terms {
     Terms::new(known, algorithm, &params.parse().unwrap(), setting, 5).unwrap()
 }
 
-pub fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
 /// Waits until something holds.
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < deadline, "never: {what}");
@@ -51,7 +51,7 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// A client of this federation, wherever its coordinator is.
-pub fn open(known: &Arc<Known>, folder: &Path, url: &str, client: u32) -> Client {
+pub(crate) fn open(known: &Arc<Known>, folder: &Path, url: &str, client: u32) -> Client {
     Client::open(ClientConfig {
         known: known.clone(),
         federation: FEDERATION.into(),
@@ -73,14 +73,14 @@ fn store_of(folder: &Path, client: u32) -> PathBuf {
 }
 
 /// The machine of a client that has stopped, its links and its open decisions.
-pub fn saved(folder: &Path, client: u32) -> Vec<u8> {
+pub(crate) fn saved(folder: &Path, client: u32) -> Vec<u8> {
     let owner = format!("{} of federation {FEDERATION:?}", NodeId(client));
     let (_, recovered) = Store::open(&store_of(folder, client), &owner, Sync::Memory).unwrap();
     recovered.snapshot.expect("a client that stops writes a snapshot")
 }
 
 /// A coordinator, and a folder for all stores.
-pub struct Federation {
+pub(crate) struct Federation {
     pub known: Arc<Known>,
     pub terms: Terms,
     pub folder: Arc<tempfile::TempDir>,
@@ -91,12 +91,12 @@ pub struct Federation {
 }
 
 impl Federation {
-    pub fn start(known: &Arc<Known>, terms: Terms) -> Federation {
+    pub(crate) fn start(known: &Arc<Known>, terms: Terms) -> Federation {
         Federation::resume(known, terms, Arc::new(tempfile::tempdir().unwrap()), "127.0.0.1:0")
     }
 
     /// Where it was, if it was there before.
-    pub fn resume(
+    pub(crate) fn resume(
         known: &Arc<Known>,
         terms: Terms,
         folder: Arc<tempfile::TempDir>,
@@ -120,27 +120,27 @@ impl Federation {
         Federation { known: known.clone(), terms, folder, runtime, url, coordinator, serving }
     }
 
-    pub fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         self.url.trim_start_matches("http://").into()
     }
 
     /// A client as it is, connected.
-    pub fn client(&self, client: u32) -> Client {
+    pub(crate) fn client(&self, client: u32) -> Client {
         let open = open(&self.known, self.folder.path(), &self.url, client);
         until("connected", || open.status().connected);
         open
     }
 
-    pub fn status(&self) -> CoordinatorStatus {
+    pub(crate) fn status(&self) -> CoordinatorStatus {
         self.runtime.block_on(self.coordinator.status()).expect("it runs")
     }
 
-    pub fn change(&self, params: &str) -> Result<u64, String> {
+    pub(crate) fn change(&self, params: &str) -> Result<u64, String> {
         self.runtime.block_on(self.coordinator.change(params)).map_err(|e| e.to_string())
     }
 
     /// Stops cleanly; what is left is in the folder.
-    pub fn stop(self) -> Arc<tempfile::TempDir> {
+    pub(crate) fn stop(self) -> Arc<tempfile::TempDir> {
         self.serving.abort();
         let _ = self.runtime.block_on(self.serving);
         let Ok(coordinator) = Arc::try_unwrap(self.coordinator) else { panic!("it is not served any more") };
@@ -151,7 +151,7 @@ impl Federation {
 }
 
 /// A client without a disk and without a machine: only its end of the stream.
-pub struct Raw {
+pub(crate) struct Raw {
     frames: mpsc::Sender<Frame>,
     stream: Stream,
     me: u32,
@@ -160,7 +160,7 @@ pub struct Raw {
 
 impl Raw {
     /// Connects and says hello.
-    pub async fn connect(url: &str, me: u32) -> Raw {
+    pub(crate) async fn connect(url: &str, me: u32) -> Raw {
         let (frames, outgoing) = Outbox::channel();
         let hello = Hello {
             federation: FEDERATION.into(),
@@ -179,28 +179,28 @@ impl Raw {
         Raw { frames, stream, me, welcome }
     }
 
-    pub async fn send(&self, kind: Kind) {
+    pub(crate) async fn send(&self, kind: Kind) {
         self.frames.send(frame(kind)).await.unwrap();
     }
 
     /// An envelope that says whatever it is to say.
-    pub fn envelope(&self, from: NodeId, to: NodeId, sequence: u64, payload: Vec<u8>) -> Kind {
+    pub(crate) fn envelope(&self, from: NodeId, to: NodeId, sequence: u64, payload: Vec<u8>) -> Kind {
         envelope(self.welcome.parameters, from, to, sequence, payload)
     }
 
     /// The same from itself.
-    pub fn own(&self, to: NodeId, sequence: u64, payload: Vec<u8>) -> Kind {
+    pub(crate) fn own(&self, to: NodeId, sequence: u64, payload: Vec<u8>) -> Kind {
         self.envelope(NodeId(self.me), to, sequence, payload)
     }
 
     /// What comes next; `None` when the other side has closed.
-    pub async fn next(&mut self) -> Option<Kind> {
+    pub(crate) async fn next(&mut self) -> Option<Kind> {
         let next = tokio::time::timeout(PATIENCE, self.stream.next()).await.expect("something comes");
         next.unwrap_or(None).and_then(|frame| frame.kind)
     }
 
     /// What comes next of another client's, be it passed on or pretended.
-    pub async fn next_of_peers(&mut self) -> Option<Kind> {
+    pub(crate) async fn next_of_peers(&mut self) -> Option<Kind> {
         loop {
             match self.next().await {
                 Some(Kind::Envelope(envelope)) if envelope.from == NodeId::SERVER.0 => {}
@@ -210,7 +210,7 @@ impl Raw {
     }
 
     /// Why the connection was reset, which it must be.
-    pub async fn reset(mut self) -> String {
+    pub(crate) async fn reset(mut self) -> String {
         let reason = loop {
             match self.next().await.expect("a refusal before the end") {
                 Kind::Refusal(refusal) => {
@@ -227,7 +227,7 @@ impl Raw {
 }
 
 /// An envelope that says whatever it is to say.
-pub fn envelope(parameters: u64, from: NodeId, to: NodeId, sequence: u64, payload: Vec<u8>) -> Kind {
+pub(crate) fn envelope(parameters: u64, from: NodeId, to: NodeId, sequence: u64, payload: Vec<u8>) -> Kind {
     Kind::Envelope(wire::Envelope {
         federation: FEDERATION.into(),
         from: from.0,

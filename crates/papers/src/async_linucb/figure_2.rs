@@ -13,7 +13,7 @@ use crate::reproduce::{
 };
 
 /// Figure 2(a).
-pub const UNIFORM: Item = Item {
+pub(super) const UNIFORM: Item = Item {
     name: "async-linucb/figure-2a",
     title: "Async-LinUCB and Sync-LinUCB: regret against communication, uniform clients",
     experiments: &[ExperimentFile {
@@ -26,7 +26,7 @@ pub const UNIFORM: Item = Item {
 };
 
 /// Figure 2(b).
-pub const UNEVEN: Item = Item {
+pub(super) const UNEVEN: Item = Item {
     name: "async-linucb/figure-2b",
     title: "Async-LinUCB and Sync-LinUCB: regret against communication, uneven clients",
     experiments: &[ExperimentFile {
@@ -39,7 +39,7 @@ pub const UNEVEN: Item = Item {
 };
 
 /// Single dots of the figure, beside what the authors' code gave.
-pub const AUTHORS: Item = Item {
+pub(super) const AUTHORS: Item = Item {
     name: "async-linucb/authors-code",
     title: "Async-LinUCB and Sync-LinUCB beside the authors' code, threshold by threshold",
     experiments: &[ExperimentFile {

@@ -11,7 +11,7 @@ use crate::reproduce::{
 };
 
 /// Figure 3.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "async-linucb/figure-3",
     title: "Async-LinUCB-AM: more global features, less regret, more communication",
     experiments: &[

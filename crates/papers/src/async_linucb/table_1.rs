@@ -9,7 +9,7 @@ use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Runs, Seconds, Verdict};
 
 /// Table 1.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "async-linucb/table-1",
     title: "Upper bounds for regret and communication, beside measurements at N = 16, 64, 256",
     experiments: &[

@@ -9,7 +9,7 @@ use crate::reproduce::quantity::regret;
 use crate::reproduce::{ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Seconds};
 
 /// Figure 4.
-pub const FIGURE_4: Item = Item {
+pub(super) const FIGURE_4: Item = Item {
     name: "dp-mab/figure-4",
     title: "CDP-MAB: more privacy, more regret",
     experiments: &[
@@ -26,7 +26,7 @@ pub const FIGURE_4: Item = Item {
 };
 
 /// Figure 5.
-pub const FIGURE_5: Item = Item {
+pub(super) const FIGURE_5: Item = Item {
     name: "dp-mab/figure-5",
     title: "CDP-MAB: fewer participants, more regret",
     experiments: &[
@@ -38,7 +38,7 @@ pub const FIGURE_5: Item = Item {
 };
 
 /// Figure 6.
-pub const FIGURE_6: Item = Item {
+pub(super) const FIGURE_6: Item = Item {
     name: "dp-mab/figure-6",
     title: "CDP-MAB: fewer rounds, more regret",
     experiments: &[
@@ -50,7 +50,7 @@ pub const FIGURE_6: Item = Item {
 };
 
 /// Figure 7.
-pub const FIGURE_7: Item = Item {
+pub(super) const FIGURE_7: Item = Item {
     name: "dp-mab/figure-7",
     title: "CDP-MAB: regret against communication, participation and rounds together",
     experiments: &[

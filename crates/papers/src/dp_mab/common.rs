@@ -7,36 +7,36 @@ use cahoots_lab::run::Record;
 use crate::reproduce::{MeasuredExperiment, Reference, ReportBuilder, Runs, Verdict};
 
 /// Who says so: the paper prints no numbers.
-pub const INDEPENDENT: &str = "independent simulator";
+pub(super) const INDEPENDENT: &str = "independent simulator";
 
 /// How many instances its numbers are means of.
-pub const INSTANCES: u32 = 30;
+pub(super) const INSTANCES: u32 = 30;
 
-pub const LIKE: &str = "Parts called \"like\" force the smallest gap of the uniform means to 1/16: of 100 raw \
+pub(super) const LIKE: &str = "Parts called \"like\" force the smallest gap of the uniform means to 1/16: of 100 raw \
     uniform means the two best are 0.0069 apart in the median (1 - 2^(-1/100)), too close to be told apart in these horizons, \
     while the paper describes runs that end after about four rounds.";
 
-pub const PUBLISHED: &str = "Noise as published, which is N epsilon and not epsilon for one client's rewards \
+pub(super) const PUBLISHED: &str = "Noise as published, which is N epsilon and not epsilon for one client's rewards \
     against the server (N clients taking part): epsilon = 1 with 50 clients is 50.";
 
-pub fn cost(record: &Record) -> f64 {
+pub(super) fn cost(record: &Record) -> f64 {
     record.cost
 }
 
-pub fn rounds(record: &Record) -> f64 {
+pub(super) fn rounds(record: &Record) -> f64 {
     record.traffic.rounds as f64
 }
 
-pub fn waiting(record: &Record) -> f64 {
+pub(super) fn waiting(record: &Record) -> f64 {
     record.metrics.get("waiting_regret").copied().unwrap_or(0.0)
 }
 
-pub fn finished(record: &Record) -> f64 {
+pub(super) fn finished(record: &Record) -> f64 {
     record.metrics.get("finished").copied().unwrap_or(0.0)
 }
 
 /// Regret over time, a line per entry.
-pub fn over_time(title: &str, runs: &[&Runs]) -> Figure {
+pub(super) fn over_time(title: &str, runs: &[&Runs]) -> Figure {
     Figure {
         title: title.into(),
         x: Axis::linear("Time t"),
@@ -46,24 +46,30 @@ pub fn over_time(title: &str, runs: &[&Runs]) -> Figure {
     }
 }
 
-pub fn seeds(runs: &[&Runs]) -> usize {
+pub(super) fn seeds(runs: &[&Runs]) -> usize {
     runs.first().map_or(0, |runs| runs.records.len())
 }
 
 /// A number from the independent simulator, beside ours.
-pub fn given(report: &mut ReportBuilder, what: String, mean: f64, runs: &Runs, value: fn(&Record) -> f64) {
+pub(super) fn given(
+    report: &mut ReportBuilder,
+    what: String,
+    mean: f64,
+    runs: &Runs,
+    value: fn(&Record) -> f64,
+) {
     report.number_from(INDEPENDENT, what, Reference::mean(mean, INSTANCES), runs, value);
 }
 
 /// That each entry of a list has less of something than the one before it.
-pub fn falls(report: &mut ReportBuilder, paper: &str, family: &[&Runs], value: fn(&Record) -> f64) {
+pub(super) fn falls(report: &mut ReportBuilder, paper: &str, family: &[&Runs], value: fn(&Record) -> f64) {
     for pair in family.windows(2) {
         report.less(paper, pair[1], pair[0], value);
     }
 }
 
 /// That two entries have about the same: their paired difference is less than `part` of the second.
-pub fn alike(
+pub(super) fn alike(
     report: &mut ReportBuilder,
     paper: &str,
     one: &Runs,
@@ -95,14 +101,14 @@ pub fn alike(
 }
 
 /// A number that theory gives exactly.
-pub fn exact(report: &mut ReportBuilder, what: String, paper: String, theory: f64, ours: &Estimate) {
+pub(super) fn exact(report: &mut ReportBuilder, what: String, paper: String, theory: f64, ours: &Estimate) {
     let spread = ours.sd.unwrap_or(0.0);
     let verdict = if ours.mean == theory && spread == 0.0 { Verdict::Holds } else { Verdict::DoesNotHold };
     report.claim(what, paper, readable(ours.mean), verdict);
 }
 
 /// How many runs were left with one arm.
-pub fn finishes(report: &mut ReportBuilder, part: &MeasuredExperiment, runs: &Runs) {
+pub(super) fn finishes(report: &mut ReportBuilder, part: &MeasuredExperiment, runs: &Runs) {
     let ended = runs.records.iter().filter(|record| finished(record) == 1.0).count();
     report.note(format!(
         "{}, {}: {ended} of {} runs were left with one arm by the end, after {} rounds on average.",

@@ -13,7 +13,7 @@ use crate::reproduce::{
 };
 
 /// Figure 9.
-pub const FIGURE_9: Item = Item {
+pub(super) const FIGURE_9: Item = Item {
     name: "dp-mab/figure-9",
     title: "Graphs of five clients",
     experiments: &[ExperimentFile {
@@ -26,7 +26,7 @@ pub const FIGURE_9: Item = Item {
 };
 
 /// Figure 10.
-pub const FIGURE_10: Item = Item {
+pub(super) const FIGURE_10: Item = Item {
     name: "dp-mab/figure-10",
     title: "DDP-MAB on four graphs",
     experiments: &[
@@ -42,7 +42,7 @@ pub const FIGURE_10: Item = Item {
 };
 
 /// Table I.
-pub const TABLE_1: Item = Item {
+pub(super) const TABLE_1: Item = Item {
     name: "dp-mab/table-1",
     title: "DDP-MAB: communication and extra regret on typical graphs",
     experiments: &[ExperimentFile {

@@ -12,7 +12,7 @@ use crate::reproduce::{
 };
 
 /// Figure 11.
-pub const FIGURE_11: Item = Item {
+pub(super) const FIGURE_11: Item = Item {
     name: "dp-mab/figure-11",
     title: "HDP-MAB with six component structures",
     experiments: &[ExperimentFile {
@@ -25,7 +25,7 @@ pub const FIGURE_11: Item = Item {
 };
 
 /// Table II.
-pub const TABLE_2: Item = Item {
+pub(super) const TABLE_2: Item = Item {
     name: "dp-mab/table-2",
     title: "HDP-MAB: what a round of each structure costs",
     experiments: &[ExperimentFile {

@@ -10,7 +10,7 @@ use crate::reproduce::quantity::regret;
 use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Runs, Seconds, Verdict};
 
 /// Figure 8.
-pub const FIGURE_8: Item = Item {
+pub(super) const FIGURE_8: Item = Item {
     name: "dp-mab/figure-8",
     title: "Single-MAB and CDP-MAB, rewards alike and different",
     experiments: &[
@@ -26,7 +26,7 @@ pub const FIGURE_8: Item = Item {
 };
 
 /// Figure 12.
-pub const FIGURE_12: Item = Item {
+pub(super) const FIGURE_12: Item = Item {
     name: "dp-mab/figure-12",
     title: "Three structures where clients differ",
     experiments: &[ExperimentFile {

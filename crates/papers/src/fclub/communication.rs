@@ -10,7 +10,7 @@ use crate::reproduce::{
 };
 
 /// Announced as Appendix E.3.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "fclub/communication",
     title: "Messages with statistics over time: synchronised, delayed, private",
     experiments: &[ExperimentFile {

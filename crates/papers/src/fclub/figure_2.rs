@@ -10,7 +10,7 @@ use crate::reproduce::{
 };
 
 /// Figure 2(a).
-pub const SYNTHETIC: Item = Item {
+pub(super) const SYNTHETIC: Item = Item {
     name: "fclub/figure-2a",
     title: "FCLUB and its variants beside the baselines, synthetic users, two layouts",
     experiments: &[ExperimentFile {
@@ -23,7 +23,7 @@ pub const SYNTHETIC: Item = Item {
 };
 
 /// Figure 2(b).
-pub const MOVIELENS: Item = Item {
+pub(super) const MOVIELENS: Item = Item {
     name: "fclub/figure-2b",
     title: "FCLUB and its variants beside the baselines, the authors' MovieLens user vectors, two layouts",
     experiments: &[ExperimentFile {

@@ -8,7 +8,7 @@ use crate::reproduce::quantity::regret;
 use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Seconds, Verdict};
 
 /// Announced as Appendix E.2.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "fclub/parameters",
     title: "FCLUB-DC: deletion, merging, delays, local servers and clusters",
     experiments: &[

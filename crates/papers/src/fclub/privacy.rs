@@ -10,7 +10,7 @@ use crate::reproduce::{
 };
 
 /// A sweep of epsilon.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "fclub/privacy",
     title: "CDP-FCLUB-DC over epsilon: at which noise federation still pays",
     experiments: &[ExperimentFile {

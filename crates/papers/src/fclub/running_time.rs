@@ -7,7 +7,7 @@ use cahoots_lab::run::Record;
 use crate::reproduce::{AUTHORS_CODE, ExperimentFile, Item, Measured, ReportBuilder, Seconds, Verdict};
 
 /// Announced as Appendix E.4.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "fclub/running-time",
     title: "Microseconds per step, beside the authors' Python",
     experiments: &[ExperimentFile {

@@ -8,7 +8,7 @@ use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Seconds, Verdict};
 
 /// Figure 2.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "hetofed/figure-2",
     title: "Regret and communication with balanced clusters, N = 50, M = 5",
     experiments: &[ExperimentFile {

@@ -9,7 +9,7 @@ use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Seconds};
 
 /// Figure 4.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "hetofed/figure-4",
     title: "The enhancements one by one with imbalanced clusters, N = 50, M = 13",
     experiments: &[ExperimentFile {

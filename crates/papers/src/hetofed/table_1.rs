@@ -8,7 +8,7 @@ use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{AUTHORS_CODE, ExperimentFile, Item, Measured, Reference, ReportBuilder, Seconds};
 
 /// Table 1.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "hetofed/table-1",
     title: "Regret of HetoFedBandit and its baselines in five worlds",
     experiments: &[

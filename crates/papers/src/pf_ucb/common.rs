@@ -6,23 +6,23 @@ use cahoots_lab::run::Record;
 use crate::reproduce::{MeasuredExperiment, ReportBuilder, Runs, Verdict};
 
 /// The label of entries that follow the paper's text.
-pub const PAPER: &str = "PF-UCB";
+pub(super) const PAPER: &str = "PF-UCB";
 
 /// The label of entries that follow its authors' code.
-pub const AUTHORS: &str = "PF-UCB, as in the authors' code";
+pub(super) const AUTHORS: &str = "PF-UCB, as in the authors' code";
 
 /// The paper's communication times: 2 M per phase, as C = 1.
-pub fn communications(record: &Record) -> f64 {
+pub(super) fn communications(record: &Record) -> f64 {
     record.cost
 }
 
 /// alpha.
-pub fn alpha(runs: &Runs) -> f64 {
+pub(super) fn alpha(runs: &Runs) -> f64 {
     runs.swept_number("personalization").unwrap_or(f64::NAN)
 }
 
 /// Regret at a share of the horizon.
-pub fn regret_at(record: &Record, share: f64) -> f64 {
+pub(super) fn regret_at(record: &Record, share: f64) -> f64 {
     let end = record.curve.tick.last().copied().unwrap_or_default() as f64;
     let point = record.curve.tick.iter().rposition(|tick| *tick as f64 <= share * end);
     point.map_or(0.0, |point| record.curve.regret[point])
@@ -30,17 +30,17 @@ pub fn regret_at(record: &Record, share: f64) -> f64 {
 
 /// Whether nothing was lost in the last hundredth of a run. Regret is of expectations, so this is whether
 /// every client has ended on the best arm of its mixed model.
-pub fn settled(record: &Record) -> bool {
+pub(super) fn settled(record: &Record) -> bool {
     record.regret - regret_at(record, 0.99) <= 1e-9 * record.regret.abs()
 }
 
 /// How many runs ended with every client on its best arm.
-pub fn settled_runs(runs: &Runs) -> usize {
+pub(super) fn settled_runs(runs: &Runs) -> usize {
     runs.records.iter().filter(|record| settled(record)).count()
 }
 
 /// The claim that every client ends on the best arm of its mixed model.
-pub fn converges(report: &mut ReportBuilder, paper: &str, runs: &Runs) {
+pub(super) fn converges(report: &mut ReportBuilder, paper: &str, runs: &Runs) {
     let (count, all) = (settled_runs(runs), runs.records.len());
     let verdict = if count == all { Verdict::Holds } else { Verdict::DoesNotHold };
     let ours = format!("every client on its best arm at the end: {count} of {all} runs");
@@ -48,7 +48,7 @@ pub fn converges(report: &mut ReportBuilder, paper: &str, runs: &Runs) {
 }
 
 /// Regret over time, a line per alpha.
-pub fn over_time(part: &MeasuredExperiment, block: &str, title: &str) -> Figure {
+pub(super) fn over_time(part: &MeasuredExperiment, block: &str, title: &str) -> Figure {
     let line =
         |runs: &Runs| runs.line(format!("alpha = {}", alpha(runs)), |curve, point| curve.regret[point]);
     Figure {
@@ -61,7 +61,7 @@ pub fn over_time(part: &MeasuredExperiment, block: &str, title: &str) -> Figure 
 }
 
 /// How many seeds a figure shows, and what its marks are.
-pub fn seeds_note(part: &MeasuredExperiment, mark: &str) -> String {
+pub(super) fn seeds_note(part: &MeasuredExperiment, mark: &str) -> String {
     match part.experiment.seeds.len() {
         1 => "one seed".into(),
         seeds => format!("mean over {seeds} seeds, {mark}: 95% confidence"),

@@ -8,7 +8,7 @@ use crate::reproduce::quantity::regret;
 use crate::reproduce::{ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Seconds};
 
 /// Figure 4.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "pf-ucb/figure-4",
     title: "PF-UCB and its enhancement, alpha = 0.5, 4 clients and 9 arms",
     experiments: &[

@@ -8,7 +8,7 @@ use super::common::{AUTHORS, PAPER, communications, seeds_note};
 use crate::reproduce::{ExperimentFile, Item, Measured, MeasuredExperiment, ReportBuilder, Runs, Seconds};
 
 /// Figure 6.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "pf-ucb/figure-6",
     title: "PF-UCB: number of communications for three lengths f(p)",
     experiments: &[ExperimentFile {

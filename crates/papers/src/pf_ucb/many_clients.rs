@@ -7,7 +7,7 @@ use super::common::{AUTHORS, PAPER, converges, over_time};
 use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Seconds};
 
 /// Figure 7.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "pf-ucb/figure-7",
     title: "PF-UCB: many clients (40) and few arms (4)",
     experiments: &[ExperimentFile {

@@ -11,7 +11,7 @@ use crate::reproduce::{
 };
 
 /// Figure 2.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "pf-ucb/figure-2",
     title: "PF-UCB: regret on MovieLens, 10 clients and 40 arms",
     experiments: &[

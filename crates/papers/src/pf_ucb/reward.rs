@@ -11,7 +11,7 @@ use crate::reproduce::{
 };
 
 /// Figure 3.
-pub const MOVIELENS: Item = Item {
+pub(super) const MOVIELENS: Item = Item {
     name: "pf-ucb/figure-3",
     title: "PF-UCB: local, global and mixed reward against alpha, MovieLens",
     experiments: &[ExperimentFile {
@@ -24,7 +24,7 @@ pub const MOVIELENS: Item = Item {
 };
 
 /// Figure 5.
-pub const SYNTHETIC: Item = Item {
+pub(super) const SYNTHETIC: Item = Item {
     name: "pf-ucb/figure-5",
     title: "PF-UCB: local, global and mixed reward against alpha, 4 clients and 9 arms",
     experiments: &[ExperimentFile {

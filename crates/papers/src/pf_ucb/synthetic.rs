@@ -13,7 +13,7 @@ use crate::reproduce::{
 };
 
 /// Figure 1.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "pf-ucb/figure-1",
     title: "PF-UCB: regret for five degrees of personalisation, 4 clients and 9 arms",
     experiments: &[ExperimentFile {

@@ -8,7 +8,7 @@ use super::common::{AUTHORS, PAPER, alpha, communications, seeds_note};
 use crate::reproduce::{ExperimentFile, Item, Measured, ReportBuilder, Runs, Seconds};
 
 /// Table 2.
-pub const ITEM: Item = Item {
+pub(super) const ITEM: Item = Item {
     name: "pf-ucb/table-2",
     title: "PF-UCB: communication times, 4 clients and 9 arms",
     experiments: &[ExperimentFile {

@@ -6,7 +6,7 @@ use cahoots_sim::run::Scenario;
 use serde_json::{Value, json};
 
 /// One run of an algorithm.
-pub struct Case {
+pub(crate) struct Case {
     world: String,
     /// The world and its faults.
     pub scenario: Scenario,
@@ -38,7 +38,7 @@ impl Case {
     }
 
     /// Names the run in its file.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         format!("{} {}", self.world, self.params)
     }
 }
@@ -138,7 +138,7 @@ fn with(base: &Value, more: Value) -> Value {
 }
 
 /// The cases of one algorithm.
-pub fn of(name: &str) -> Vec<Case> {
+pub(crate) fn of(name: &str) -> Vec<Case> {
     match name {
         "linucb-alone" | "lints-alone" | "linucb-shared" => alone(name),
         "async-linucb" => grid(

@@ -7,7 +7,7 @@ use cahoots_testkit::trail::parting;
 use crate::record::Record;
 
 /// A record as it stands in a file: a title and lines of key and value.
-pub struct Written {
+pub(crate) struct Written {
     title: String,
     lines: Vec<(String, String)>,
 }
@@ -48,7 +48,7 @@ impl Record {
 }
 
 /// As a file.
-pub fn write(records: &[Record]) -> String {
+pub(crate) fn write(records: &[Record]) -> String {
     let mut text = String::new();
     for Written { title, lines } in records.iter().map(Record::written) {
         text += &format!("== {title}\n");
@@ -61,7 +61,7 @@ pub fn write(records: &[Record]) -> String {
 }
 
 /// From a file.
-pub fn read(text: &str) -> Vec<Written> {
+pub(crate) fn read(text: &str) -> Vec<Written> {
     let mut records: Vec<Written> = Vec::new();
     for line in text.lines() {
         if let Some(title) = line.strip_prefix("== ") {
@@ -74,7 +74,7 @@ pub fn read(text: &str) -> Vec<Written> {
 }
 
 /// What is not as it was.
-pub fn differences(golden: &[Written], records: &[Record]) -> Vec<String> {
+pub(crate) fn differences(golden: &[Written], records: &[Record]) -> Vec<String> {
     let mut complaints = Vec::new();
     for record in records {
         match golden.iter().find(|written| written.title == record.title) {

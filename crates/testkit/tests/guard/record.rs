@@ -16,7 +16,7 @@ use crate::cases::Case;
 const SEED: u64 = 12;
 
 /// What is kept of a run.
-pub struct Record {
+pub(crate) struct Record {
     /// Which run.
     pub title: String,
     /// Quantities that can be said in a line.
@@ -32,7 +32,7 @@ pub struct Record {
 }
 
 /// Runs cases of one algorithm.
-pub struct Recorder(pub fn(&Case) -> Record);
+pub(crate) struct Recorder(pub fn(&Case) -> Record);
 
 impl Erase for Recorder {
     fn of<A: Algorithm>() -> Recorder {

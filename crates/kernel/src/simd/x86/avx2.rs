@@ -21,25 +21,25 @@ pub(crate) struct Pair(__m256d, __m256d);
 
 impl Avx2 {
     /// Asks the host.
-    pub fn detect() -> Option<Avx2> {
+    pub(crate) fn detect() -> Option<Avx2> {
         (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Avx2(()))
     }
 
     /// As `detect`, but from the cached answer.
     #[inline(always)]
-    pub fn get() -> Option<Avx2> {
+    pub(crate) fn get() -> Option<Avx2> {
         Level::Avx2.is_available().then_some(Avx2(()))
     }
 
     /// AVX2 is part of what the other token proves.
     #[inline(always)]
-    pub fn implied(_: Avx512) -> Avx2 {
+    pub(crate) fn implied(_: Avx512) -> Avx2 {
         Avx2(())
     }
 
     /// Runs the operation compiled for AVX2.
     #[inline(always)]
-    pub fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
+    pub(crate) fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         #[target_feature(enable = "avx2,fma")]
         fn enter<K: Kernel>(simd: Avx2, kernel: K) -> K::Output {
             kernel.run(simd)

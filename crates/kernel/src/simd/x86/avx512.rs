@@ -13,7 +13,7 @@ pub(crate) struct Avx512(());
 
 impl Avx512 {
     /// Asks the host.
-    pub fn detect() -> Option<Avx512> {
+    pub(crate) fn detect() -> Option<Avx512> {
         (Avx2::detect().is_some()
             && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512dq")
@@ -23,7 +23,7 @@ impl Avx512 {
 
     /// As `detect`, but from the cached answer.
     #[inline(always)]
-    pub fn get() -> Option<Avx512> {
+    pub(crate) fn get() -> Option<Avx512> {
         Level::Avx512.is_available().then_some(Avx512(()))
     }
 
@@ -35,7 +35,7 @@ impl Avx512 {
 
     /// Runs the operation compiled for AVX-512.
     #[inline(always)]
-    pub fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
+    pub(crate) fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma")]
         fn enter<K: Kernel>(simd: Avx512, kernel: K) -> K::Output {
             kernel.run(simd)
