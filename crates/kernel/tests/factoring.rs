@@ -176,3 +176,58 @@ fn a_ridge_lost_in_rounding_is_still_a_ridge() {
         }
     }
 }
+
+/// Sums of what can be observed, whatever its scale: rounding grows with the entries, the ridge does not.
+#[test]
+fn data_of_any_legal_scale_factors() {
+    for exponent in [0, 20, 27, 40, 100] {
+        let scale = 2f64.powi(exponent);
+        for dim in [2, 5, 25] {
+            let mut random = Uniform(dim as u64);
+            for distinct in [1, 2, 400] {
+                let arms = random.vectors(distinct, dim);
+                let mut data = Statistics::new(dim);
+                for k in 0..400 {
+                    let arm: Vec<f64> = arms[k % distinct].iter().map(|x| x * scale).collect();
+                    data.add(&arm, 1.0);
+                }
+                for level in Level::available() {
+                    let mut factor = Factor::ridge(dim, 0.1);
+                    let rebuilt = factor.rebuild_with(level, &data.gram, &data.moment, 0.1);
+                    assert!(rebuilt.is_ok(), "2^{exponent}, dim {dim}, {distinct} arms: {rebuilt:?}");
+                    let (_, width2) = factor.mean_and_width2(&arms[0]);
+                    assert!(width2.is_finite() && width2 >= 0.0);
+                }
+            }
+        }
+    }
+}
+
+/// A large feature does not drown what is known of a small one beside it.
+#[test]
+fn features_of_different_scales_are_told_apart() {
+    for order in [[0, 1], [1, 0]] {
+        let mut random = Uniform(3);
+        let mut data = Statistics::new(2);
+        for row in random.vectors(400, 2) {
+            let mut x = [0.0; 2];
+            (x[order[0]], x[order[1]]) = (row[0], row[1] * 1e9);
+            data.add(&x, x[order[0]]);
+        }
+        let factor = Factor::of(&data.gram, &data.moment, 0.1).unwrap();
+        let mut small = [0.0; 2];
+        small[order[0]] = 1.0;
+        let (mean, width2) = factor.mean_and_width2(&small);
+        assert!((mean - 1.0).abs() < 0.01 && width2 < 0.05, "{order:?}: {mean} {width2}");
+    }
+}
+
+/// What no data can have led to is refused at every scale.
+#[test]
+fn indefinite_matrices_are_refused_at_every_scale() {
+    for scale in [1e-6, 1.0, 1e8, 1e30] {
+        let gram = [scale, 1.001 * scale, scale];
+        let ridge = 1e-4 * scale;
+        assert_eq!(fails(&gram, &[0.0; 2], ridge).pivot, 1);
+    }
+}

@@ -37,9 +37,6 @@ impl Kernel for Eliminate<'_> {
         let stride = 3 * length;
         let (pivots, rows) = scratch.split_at_mut(length);
         load(dim, gram, ridge, rows);
-        // No pivot of V + ridge I is below the ridge. One that differs from it by no more than rounding
-        // can do has no data of its own, and what little is left in its row is rounding too.
-        let rounding = (dim as f64 * f64::EPSILON * largest_diagonal(dim, gram)).min(f64::MAX);
         let mut product = LogProduct::ONE;
         for i in 0..dim {
             let (done, rest) = rows.split_at_mut(i * stride);
@@ -53,13 +50,25 @@ impl Kernel for Eliminate<'_> {
                 first += count;
             }
             let mut pivot = flat(row)[i];
-            if (pivot - ridge).abs() <= rounding {
+            // No pivot of V + ridge I is below the ridge. One that differs from it by no more than rounding
+            // can do has no data of its own, and what little is left in its row is rounding too. Rounding is
+            // relative to what is rounded: a large feature says nothing about a small one beside it.
+            let own = diagonal(gram, i);
+            let rounding = (dim as f64 * f64::EPSILON * own).min(f64::MAX);
+            let drowned = ridge > 0.0 && pivot <= rounding && pivot >= -SUMMED * own;
+            if rounding <= ridge && (pivot - ridge).abs() <= rounding {
                 pivot = ridge;
                 let upper = flat_mut(&mut row[..length]);
                 upper[i] = ridge;
                 for entry in upper[i + 1..].iter_mut().filter(|entry| entry.abs() <= rounding) {
                     *entry = 0.0;
                 }
+            } else if drowned {
+                // The ridge is lost in the rounding of large entries. |U_ij|^2 <= U_ii U_jj: the whole row is.
+                pivot = ridge;
+                let upper = flat_mut(&mut row[..length]);
+                upper[i + 1..].fill(0.0);
+                upper[i] = ridge;
             }
             if !(pivot > 0.0 && pivot.is_finite()) {
                 return Err(NotPositiveDefinite { pivot: i, value: pivot });
@@ -89,8 +98,12 @@ impl Kernel for Eliminate<'_> {
     }
 }
 
-fn largest_diagonal(dim: usize, gram: &[f64]) -> f64 {
-    (0..dim).map(|i| gram[i * (i + 3) / 2]).fold(0.0, f64::max)
+/// How far below zero, relative to its row's entry on the diagonal, the rounding of a long sum of
+/// observations may push a pivot: some 2^22 of them, all rounded the same way.
+const SUMMED: f64 = 1.0 / (1_u64 << 30) as f64;
+
+fn diagonal(gram: &[f64], i: usize) -> f64 {
+    gram[i * (i + 3) / 2]
 }
 
 /// Subtracts from `C` chunks of row `i` the multiples of all rows above.
