@@ -92,7 +92,7 @@ impl Buffered {
         }
         self.stale = false;
         let synced = self.exchanged.view();
-        if self.exchanged.in_flight() == 0 && self.pending.is_none() {
+        if self.exchanged.is_bare() && self.pending.is_none() {
             self.base_log_det = synced.factor(self.ridge).log_det();
             self.model = Model::Shared(synced.clone());
             return;
@@ -209,6 +209,12 @@ impl Buffered {
     /// they will only ever be confirmed together, so they need one entry.
     pub fn merged_up_to(&mut self, number: u64) -> Result<(), Misbehaviour> {
         self.exchanged.merged_up_to(number)
+    }
+
+    /// The coordinator will not merge upload `number`: it stays on top of every view, and counts as unsynced
+    /// no more. Gives the number of its observations.
+    pub fn refused(&mut self, number: u64) -> Result<u64, Misbehaviour> {
+        self.exchanged.refused(number)
     }
 
     /// All this client knows, added up in fixed order.

@@ -18,12 +18,14 @@ pub struct Exchanged {
     in_flight: VecDeque<(u64, LinearStats)>,
     /// Number of the last upload.
     uploads: u64,
+    /// What the server would not merge, added up: known to this client alone.
+    kept: Option<Box<LinearStats>>,
 }
 
 impl Exchanged {
     /// A view, and no uploads yet.
     pub fn new(view: Arc<View>) -> Self {
-        Exchanged { view, in_flight: VecDeque::new(), uploads: 0 }
+        Exchanged { view, in_flight: VecDeque::new(), uploads: 0, kept: None }
     }
 
     /// The last view.
@@ -85,9 +87,31 @@ impl Exchanged {
         Ok(())
     }
 
+    /// The server will not merge upload `number`: what was in it stays on top of every view. Gives the
+    /// number of its observations. `Err` changes nothing.
+    pub fn refused(&mut self, number: u64) -> Result<u64, Misbehaviour> {
+        self.check_number(number)?;
+        let place = self.in_flight.iter().position(|(other, _)| *other == number);
+        let Some((_, stats)) = place.and_then(|place| self.in_flight.remove(place)) else { return Ok(0) };
+        let observations = stats.count;
+        match &mut self.kept {
+            Some(kept) => kept.merge(&stats),
+            None => self.kept = Some(Box::new(stats)),
+        }
+        Ok(observations)
+    }
+
+    /// There is nothing on top of the view.
+    pub fn is_bare(&self) -> bool {
+        self.in_flight.is_empty() && self.kept.is_none()
+    }
+
     /// The view and the uploads on top of it, added up in fixed order.
     pub fn sum(&self) -> LinearStats {
         let mut sum = self.view.stats().clone();
+        if let Some(kept) = &self.kept {
+            sum.merge(kept);
+        }
         for (_, upload) in &self.in_flight {
             sum.merge(upload);
         }

@@ -27,4 +27,4 @@ pub use factor::Factor;
 pub use level::{Level, Profile, profile};
 pub use packed::{NotPositiveDefinite, add_outer, add_outer_with, log_det, semidefinite_cholesky};
 pub use scores::{Picked, Scores};
-pub use tiles::Tiles;
+pub use tiles::{LARGEST, Tiles};

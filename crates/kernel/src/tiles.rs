@@ -4,6 +4,10 @@ use crate::Level;
 use crate::ops::pack::Pack;
 use crate::simd::{Chunk, LANES, dispatch};
 
+/// The largest feature or reward that can be learned from. Products of two, summed up 2^50 times and
+/// squared, are still finite numbers: nothing overflows on the way.
+pub const LARGEST: f64 = (1_u128 << 100) as f64;
+
 /// Stands for arms that a last tile lacks.
 static ZEROS: [f64; 256] = [0.0; 256];
 
@@ -13,8 +17,8 @@ pub struct Tiles {
     dim: usize,
     len: usize,
     data: Vec<Chunk>,
-    /// All coordinates are known to be finite, and need not be looked at.
-    finite: bool,
+    /// All coordinates are known to be usable, and need not be looked at.
+    usable: bool,
 }
 
 impl Tiles {
@@ -28,7 +32,7 @@ impl Tiles {
         self.dim = dim;
         self.len = 0;
         self.data.clear();
-        self.finite = false;
+        self.usable = false;
     }
 
     /// Coordinates of an arm.
@@ -60,7 +64,7 @@ impl Tiles {
             chunk.0[lane] = value;
         }
         self.len += 1;
-        self.finite = false;
+        self.usable = false;
     }
 
     /// [`Tiles::reset`], then all rows at once: much faster than pushing them.
@@ -69,7 +73,7 @@ impl Tiles {
     /// If a row's length is not `dim`.
     #[inline]
     pub fn fill<'a>(&mut self, dim: usize, rows: impl Iterator<Item = &'a [f64]>) {
-        self.finite = false;
+        self.usable = false;
         let level = Level::best();
         self.dim = dim;
         self.len = 0;
@@ -104,31 +108,31 @@ impl Tiles {
         }
     }
 
-    /// [`Tiles::fill`] with rows that were seen to be finite, such as those of a pool that was checked
-    /// once; [`Tiles::is_finite`] then takes no time.
+    /// [`Tiles::fill`] with rows that were seen to be usable, such as those of a pool that was checked
+    /// once; [`Tiles::is_usable`] then takes no time.
     ///
     /// # Panics
-    /// As [`Tiles::fill`]; in a build with debug assertions also if a coordinate is not finite.
+    /// As [`Tiles::fill`]; in a build with debug assertions also if a coordinate is not usable.
     #[inline]
-    pub fn fill_finite<'a>(&mut self, dim: usize, rows: impl Iterator<Item = &'a [f64]>) {
+    pub fn fill_usable<'a>(&mut self, dim: usize, rows: impl Iterator<Item = &'a [f64]>) {
         self.fill(dim, rows);
-        debug_assert!(self.is_finite(), "rows that are said to be finite and are not");
-        self.finite = true;
+        debug_assert!(self.is_usable(), "rows that are said to be usable and are not");
+        self.usable = true;
     }
 
-    /// Whether every coordinate of every arm is a finite number.
-    pub fn is_finite(&self) -> bool {
-        if self.finite {
+    /// Whether every coordinate of every arm is a number that can be learned from: not beyond [`LARGEST`].
+    pub fn is_usable(&self) -> bool {
+        if self.usable {
             return true;
         }
-        // 0 x is 0 for finite x and NaN otherwise; sums keep a NaN, and vectorise.
-        let mut sums = [0.0; LANES];
+        // Without a branch per coordinate it vectorises; NaN compares with nothing.
+        let mut usable = [true; LANES];
         for chunk in &self.data {
-            for (sum, x) in sums.iter_mut().zip(&chunk.0) {
-                *sum += 0.0 * x;
+            for (usable, x) in usable.iter_mut().zip(&chunk.0) {
+                *usable &= x.abs() <= LARGEST;
             }
         }
-        sums == [0.0; LANES]
+        usable == [true; LANES]
     }
 
     /// Copies arm `k` out.

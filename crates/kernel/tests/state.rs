@@ -107,17 +107,17 @@ fn tiles_know_whether_they_are_finite() {
     let (good, bad) = (vec![1.0, 2.0, 3.0], vec![1.0, f64::NAN, 3.0]);
     for count in [1, 8, 9] {
         let mut tiles = Tiles::default();
-        tiles.fill_finite(3, (0..count).map(|_| &good[..]));
-        assert!(tiles.is_finite());
+        tiles.fill_usable(3, (0..count).map(|_| &good[..]));
+        assert!(tiles.is_usable());
         tiles.push(&bad);
-        assert!(!tiles.is_finite());
-        tiles.fill_finite(3, (0..count).map(|_| &good[..]));
+        assert!(!tiles.is_usable());
+        tiles.fill_usable(3, (0..count).map(|_| &good[..]));
         tiles.fill(3, (0..count).map(|k| if k + 1 == count { &bad[..] } else { &good[..] }));
-        assert!(!tiles.is_finite());
-        tiles.fill_finite(3, (0..count).map(|_| &good[..]));
+        assert!(!tiles.is_usable());
+        tiles.fill_usable(3, (0..count).map(|_| &good[..]));
         tiles.reset(3);
         tiles.push(&bad);
-        assert!(!tiles.is_finite());
+        assert!(!tiles.is_usable());
     }
 }
 

@@ -198,6 +198,8 @@ impl Ledger {
             Fact::Level(name, value) => {
                 self.metrics.insert(name, value);
             }
+            // Counted where it was refused.
+            Fact::Refused { .. } => {}
             Fact::Count(name, value) => *self.metrics.entry(name).or_default() += value,
         }
     }

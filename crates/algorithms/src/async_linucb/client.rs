@@ -44,9 +44,9 @@ impl Machine for Client {
         &mut self,
         _from: NodeId,
         message: LinearMsg,
-        _cx: &mut Cx<'_, LinearMsg>,
+        cx: &mut Cx<'_, LinearMsg>,
     ) -> Result<(), Misbehaviour> {
-        self.model.take(message)
+        self.model.take(message, cx)
     }
 }
 

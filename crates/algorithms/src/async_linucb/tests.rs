@@ -182,9 +182,33 @@ fn uploads_out_of_turn_or_of_strangers_are_refused() {
         let message = LinearMsg::Upload { number, stats: released(stats([1.0, 0.0, 0.0], 1)) };
         step(&mut server, |s, cx| assert!(s.on_message(NodeId(from), message, cx).is_err()))
     };
-    assert!(refuse(0, 2).is_empty());
+    assert!(refuse(0, 0).is_empty());
     assert!(refuse(2, 1).is_empty());
     assert_eq!(server.view().version(), 0);
+}
+
+#[test]
+fn what_the_server_refuses_stays_with_the_client_and_the_next_upload_is_merged() {
+    let valid = valid(serde_json::json!({ "ratio": 1.0 }));
+    let (mut client, mut server) = (client(&valid, 0), server(&valid));
+    join(&mut server, 0);
+    let first = observe(&mut client, [1.0, 0.0, 0.0], 1.0);
+    assert_eq!(first.len(), 1);
+    // The first one is not merged, for whatever reason.
+    let refusal = LinearMsg::Refused { number: 1, reason: "no".into() };
+    step(&mut client, |c, cx| c.on_message(NodeId::SERVER, refusal, cx).unwrap());
+    let second = observe(&mut client, [0.0, 1.0, 0.0], 1.0);
+    let answers = step(&mut server, |s, cx| s.on_message(NodeId(0), second[0].1.clone(), cx).unwrap());
+    for (_, answer) in answers {
+        step(&mut client, |c, cx| c.on_message(NodeId::SERVER, answer, cx).unwrap());
+    }
+    let view = LinearMsg::Download { view: server.view().clone(), merged: 2 };
+    step(&mut client, |c, cx| c.on_message(NodeId::SERVER, view, cx).unwrap());
+    assert_eq!(server.view().stats().count, 1);
+    let known = client.known().total();
+    assert_eq!((known.count, known.moment.to_vec()), (2, vec![1.0, 1.0, 0.0]));
+    let never = LinearMsg::Refused { number: 3, reason: "no".into() };
+    step(&mut client, |c, cx| assert!(c.on_message(NodeId::SERVER, never, cx).is_err()));
 }
 
 #[test]

@@ -129,9 +129,9 @@ impl Machine for Client {
         &mut self,
         _from: NodeId,
         message: LinearMsg,
-        _cx: &mut Cx<'_, LinearMsg>,
+        cx: &mut Cx<'_, LinearMsg>,
     ) -> Result<(), Misbehaviour> {
-        self.global.take(message)
+        self.global.take(message, cx)
     }
 }
 

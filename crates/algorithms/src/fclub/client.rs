@@ -1,8 +1,9 @@
 //! A local server: many users, the graph of who may be alike, a cluster for each of its components.
 
+use cahoots_core::message::Receipt;
 use cahoots_core::{
-    ArmSet, Choice, Cx, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream, UserId,
-    View,
+    ArmSet, Choice, Cx, Fact, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream,
+    UserId, View,
 };
 use cahoots_privacy::Clip;
 use serde::{Deserialize, Serialize};
@@ -229,6 +230,14 @@ impl Machine for LocalServer {
                     return Ok(());
                 }
                 known.download(view, merged, &self.rules)?;
+            }
+            FclubMsg::Refused { receipt: Receipt { number, phase, cluster }, reason } => {
+                // What belongs to an earlier phase was reported since.
+                if phase == self.phase {
+                    let known = self.clusters.get_mut(cluster as usize).ok_or_else(|| unknown(cluster))?;
+                    let observations = known.refused(number)?;
+                    cx.report(Fact::Refused { observations, reason });
+                }
             }
             FclubMsg::Taken { phase, cluster, number } => {
                 if phase == self.phase {

@@ -297,6 +297,11 @@ impl LocalCluster {
         Ok(())
     }
 
+    /// Upload `number` will not be merged: it stays on top of every view.
+    pub(super) fn refused(&mut self, number: u64) -> Result<u64, Misbehaviour> {
+        self.exchanged.refused(number)
+    }
+
     /// Uploads up to `number` will only ever be confirmed together: they need one entry.
     pub(super) fn taken(&mut self, number: u64) -> Result<(), Misbehaviour> {
         self.exchanged.merged_up_to(number)

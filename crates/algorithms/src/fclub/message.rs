@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cahoots_core::message::{Message, control, control_len};
+use cahoots_core::message::{Message, Receipt, control, control_len};
 use cahoots_core::{Arrived, Kind, LinearStats, Misbehaviour, Private, View, wire};
 
 /// Statistics of local clusters up, views of global clusters down, phases.
@@ -63,6 +63,13 @@ pub enum FclubMsg {
         /// The local cluster's last upload that is part of it.
         merged: u64,
     },
+    /// Global to local: this upload was not merged.
+    Refused {
+        /// Which upload.
+        receipt: Receipt,
+        /// Why, in words.
+        reason: String,
+    },
     /// Global to local: uploads up to `number` are merged; no view is due yet.
     Taken {
         /// The sender's phase.
@@ -90,6 +97,7 @@ impl FclubMsg {
             FclubMsg::Upload { .. } => "an upload",
             FclubMsg::Download { .. } => "a download",
             FclubMsg::Taken { .. } => "a confirmation",
+            FclubMsg::Refused { .. } => "the refusal of an upload",
         };
         Misbehaviour::Unexpected(what.into())
     }
@@ -131,6 +139,7 @@ impl Message for FclubMsg {
         let clusters = |clusters| wire::Payload { shape: Some(wire::payload::Shape::Clusters(clusters)) };
         match self {
             FclubMsg::Begin { phase } => control(BEGIN, 0, *phase),
+            FclubMsg::Refused { receipt, reason } => receipt.to_wire(reason),
             FclubMsg::Taken { phase, cluster, number } => {
                 control(TAKEN.saturating_add(*cluster), *number, *phase)
             }
@@ -189,6 +198,9 @@ impl Message for FclubMsg {
             Some(Shape::Control(wire::Control { signal, number, phase })) if signal >= TAKEN => {
                 Ok(FclubMsg::Taken { phase, cluster: signal - TAKEN, number })
             }
+            Some(Shape::Refused(wire::Refused { number, phase, cluster, reason })) => {
+                Ok(FclubMsg::Refused { receipt: Receipt { number, phase, cluster }, reason })
+            }
             _ => Err(unreadable("a payload of another kind of algorithm")),
         }
     }
@@ -196,6 +208,7 @@ impl Message for FclubMsg {
     fn wire_len(&self) -> usize {
         match self {
             FclubMsg::Begin { phase } => control_len(BEGIN, 0, *phase),
+            FclubMsg::Refused { receipt, reason } => receipt.wire_len(reason),
             FclubMsg::Taken { phase, cluster, number } => {
                 control_len(TAKEN.saturating_add(*cluster), *number, *phase)
             }
@@ -214,6 +227,17 @@ impl Message for FclubMsg {
                 view.wire_len_for(*merged, *phase, *cluster)
             }
         }
+    }
+
+    fn receipt(&self) -> Option<Receipt> {
+        match *self {
+            FclubMsg::Upload { phase, cluster, number, .. } => Some(Receipt { number, phase, cluster }),
+            _ => None,
+        }
+    }
+
+    fn refused(receipt: Receipt, reason: String) -> Option<Self> {
+        Some(FclubMsg::Refused { receipt, reason })
     }
 }
 

@@ -1,3 +1,4 @@
+use cahoots_core::message::Receipt;
 use cahoots_core::{
     Algorithm, Claim, Context, Cx, Effects, Fact, Keys, Learner, LinearStats, Machine, Membership, Message,
     NodeId, Noise, Positions, Seating, Setting, UserId, View, snapshot,
@@ -342,7 +343,6 @@ fn messages_that_do_not_fit_change_nothing() {
     for message in [
         FclubMsg::Upload { phase: 1, cluster: 0, number: 1, stats: stats() },
         FclubMsg::Upload { phase: 0, cluster: 7, number: 1, stats: stats() },
-        FclubMsg::Upload { phase: 0, cluster: 0, number: 99, stats: stats() },
         FclubMsg::Report { phase: 1, cluster: 0, stats: stats() },
         FclubMsg::Structure { phase: 1, clusters: 2 },
         FclubMsg::Begin { phase: 1 },
@@ -356,6 +356,10 @@ fn messages_that_do_not_fit_change_nothing() {
         FclubMsg::Download { phase: 0, cluster: 3, view: view(), merged: 0 },
         FclubMsg::Download { phase: 0, cluster: 0, view: view(), merged: 1 << 40 },
         FclubMsg::Taken { phase: 0, cluster: 0, number: 1 << 40 },
+        FclubMsg::Refused {
+            receipt: Receipt { number: 1 << 40, phase: 0, cluster: 0 },
+            reason: String::new(),
+        },
         FclubMsg::Structure { phase: 1, clusters: 2 },
     ] {
         federation.at_local(0, |local, cx| {

@@ -111,6 +111,12 @@ impl Machine for Client {
                 self.model.upload(cx);
             }
             LinearMsg::Signal { signal: Signal::Merged, number } => self.model.merged_up_to(number)?,
+            LinearMsg::Refused { number, reason } => {
+                // Whoever asked for it waits for an answer all the same.
+                if self.model.refused(number, reason, cx)? {
+                    self.model.upload(cx);
+                }
+            }
             LinearMsg::Signal { signal: Signal::Weigh, .. } => {
                 let weight = self.weight();
                 self.model.signal(Signal::Weight, weight.max(0.0).to_bits(), cx);

@@ -56,6 +56,13 @@ impl Machine for Client {
         cx: &mut Cx<'_, LinearMsg>,
     ) -> Result<(), Misbehaviour> {
         match message {
+            LinearMsg::Refused { number, reason } => {
+                // The round waits for an answer all the same.
+                if self.model.refused(number, reason, cx)? {
+                    self.model.upload(cx);
+                }
+                Ok(())
+            }
             LinearMsg::Download { view, merged } => self.model.download(view, merged),
             LinearMsg::Signal { signal: Signal::Ask, .. } => {
                 self.requested = false;

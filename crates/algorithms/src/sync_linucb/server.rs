@@ -101,7 +101,8 @@ impl Server {
             return Err(Misbehaviour::Unexpected(format!("{from} has not joined")));
         }
         let expected = self.uploaded(from) + 1;
-        if number != expected {
+        // Numbers between were refused; links lose none.
+        if number < expected {
             return Err(Misbehaviour::Gap { expected, got: number });
         }
         let present = self.view.stats();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cahoots_kernel::Tiles;
+use cahoots_kernel::{LARGEST, Tiles};
 use smallvec::SmallVec;
 
 use crate::contract::setting::Seat;
@@ -29,9 +29,12 @@ pub enum ArmError {
         /// What was offered.
         got: usize,
     },
-    /// NaN or infinite.
-    #[error("an arm has a feature that is not a finite number")]
-    NotFinite,
+    /// NaN, infinite, or too large to learn from.
+    #[error(
+        "an arm has a feature that is no number, or larger than {LARGEST:e}: features that can be learned from lie \
+         within that bound, and best between -1 and 1 (scale dates and amounts)"
+    )]
+    Unusable,
     /// A list beside the arms that is not as long as they are.
     #[error("{got} {what} for {arms} arms: give one for each")]
     Unlike {
@@ -124,7 +127,7 @@ impl ArmBuffer {
             if tiles.dim() != expected {
                 return Err(ArmError::Dimension { which, expected, got: tiles.dim() });
             }
-            if tiles.is_finite() { Ok(()) } else { Err(ArmError::NotFinite) }
+            if tiles.is_usable() { Ok(()) } else { Err(ArmError::Unusable) }
         };
         fits("global", &self.features, seat.dim)?;
         let shared = ArmSet { features: Some(&self.features), ..ArmSet::of(self.features.len()) };
@@ -167,8 +170,8 @@ impl<'a> ArmSet<'a> {
     pub fn featured(features: &'a Tiles) -> Result<ArmSet<'a>, ArmError> {
         match features {
             none if none.is_empty() => Err(ArmError::Empty),
-            some if some.is_finite() => Ok(ArmSet { features: Some(some), ..ArmSet::of(some.len()) }),
-            _ => Err(ArmError::NotFinite),
+            some if some.is_usable() => Ok(ArmSet { features: Some(some), ..ArmSet::of(some.len()) }),
+            _ => Err(ArmError::Unusable),
         }
     }
 

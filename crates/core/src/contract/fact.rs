@@ -16,6 +16,13 @@ pub enum Fact {
     CommunicationLoss(f64),
     /// Clusters of clients or users, as they now stand.
     Clusters(u64),
+    /// The server would not merge an upload of this machine's: what was in it is kept here.
+    Refused {
+        /// Observations in it.
+        observations: u64,
+        /// Why, in the server's words.
+        reason: String,
+    },
     /// A value under a name of the algorithm's own; the last one counts.
     Level(Cow<'static, str>, f64),
     /// Something counted under a name of the algorithm's own; over all machines, it adds up.

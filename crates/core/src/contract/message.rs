@@ -38,6 +38,46 @@ pub trait Message: Clone + std::fmt::Debug + Send + Sync + 'static {
     fn slot(&self) -> Option<u32> {
         None
     }
+    /// How to tell whoever sent this that it was refused, so that nothing in it is lost: the driver sends
+    /// what the answer makes of the reason. `None` where nothing hangs on it.
+    fn receipt(&self) -> Option<Receipt> {
+        None
+    }
+    /// The answer to a message of this receipt that was refused.
+    fn refused(_receipt: Receipt, _reason: String) -> Option<Self> {
+        None
+    }
+}
+
+/// Which of its sender's messages one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Counts the sender's uploads.
+    pub number: u64,
+    /// The sender's phase, where it has any.
+    pub phase: u64,
+    /// Which of the sender's clusters, where it has several.
+    pub cluster: u32,
+}
+
+impl Receipt {
+    /// As a payload that says why.
+    pub fn to_wire(self, reason: &str) -> wire::Payload {
+        let Receipt { number, phase, cluster } = self;
+        let refused = wire::Refused { number, phase, cluster, reason: reason.into() };
+        wire::Payload { shape: Some(wire::payload::Shape::Refused(refused)) }
+    }
+
+    /// Encoded length of [`Self::to_wire`].
+    pub fn wire_len(self, reason: &str) -> usize {
+        let text = if reason.is_empty() { 0 } else { wire::message_field(reason.len()) };
+        wire::message_field(
+            wire::varint_field(self.number)
+                + wire::varint_field(self.phase)
+                + wire::varint_field(self.cluster.into())
+                + text,
+        )
+    }
 }
 
 /// A message as bytes.

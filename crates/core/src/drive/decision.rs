@@ -1,22 +1,36 @@
 //! Decisions that wait for their rewards: late, lost and repeated ones.
 //!
-//! An id is (boot epoch, number). The epoch lives in the driver and grows with
-//! every start, so that a number issued again after a crash can never claim an
-//! old reward.
+//! An id is (epoch, number). The epoch is the driver's, a random number of every
+//! start, so that a number issued again, after a crash or by an old copy of a
+//! store, can never claim another's reward.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use cahoots_kernel::LARGEST;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Tick;
 
 /// Names one decision of one client, for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DecisionId {
     /// Which start of the client's process issued it.
     pub epoch: u64,
     /// Counts the client's decisions.
     pub number: u64,
+}
+
+/// In the order of deciding: epochs have none.
+impl Ord for DecisionId {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.number, self.epoch).cmp(&(other.number, other.epoch))
+    }
+}
+
+impl PartialOrd for DecisionId {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl std::fmt::Display for DecisionId {
@@ -44,6 +58,9 @@ pub enum RewardError {
     /// Never issued, lost in a crash, or long forgotten.
     #[error("decision {0} is unknown: it was never made here, has expired, or was lost in a crash")]
     Unknown(DecisionId),
+    /// Given up, though its reward came.
+    #[error("decision {0} has its reward and cannot be given up")]
+    Rewarded(DecisionId),
     /// Rewarded before, with another value.
     #[error("decision {id} already has reward {before}; {now} is refused")]
     Contradiction {
@@ -54,9 +71,11 @@ pub enum RewardError {
         /// The value that came now.
         now: f64,
     },
-    /// NaN or infinite.
-    #[error("a reward must be a finite number, not {0}")]
-    NotFinite(f64),
+    /// NaN, infinite, or too large to learn from.
+    #[error(
+        "a reward must be a number between -{LARGEST:e} and {LARGEST:e}, and best between -1 and 1, not {0}"
+    )]
+    Unusable(f64),
 }
 
 /// What to do with a reward.
@@ -64,34 +83,65 @@ pub enum RewardError {
 pub enum Taken<P> {
     /// The first time: learn from it.
     Fresh(P),
-    /// The same reward again: acknowledge, do nothing.
+    /// The same again: acknowledge, do nothing.
     Repeated,
 }
 
-/// Open decisions, and the rewards of the last closed ones (so that a lost
-/// acknowledgement can be retried).
+/// Open decisions, and what became of the others: a lost acknowledgement can be retried at any time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outstanding<P> {
     open: BTreeMap<DecisionId, (Tick, P)>,
+    /// The rewards of the last closed ones. Older ones are known to have had one, not which.
     closed: BTreeMap<DecisionId, f64>,
     remember: usize,
+    /// Numbers of those that were given up. All others that are not open have had their reward.
+    given_up: BTreeSet<u64>,
+    /// Every epoch and its first number: what was issued here, and lasted.
+    epochs: Vec<(u64, u64)>,
+    /// Nothing is known of numbers up to this one.
+    forgotten: u64,
 }
+
+/// How many of those that were given up are remembered.
+const GIVEN_UP: usize = 1 << 16;
+/// How many epochs are.
+const EPOCHS: usize = 1 << 10;
 
 impl<P: Clone> Outstanding<P> {
     /// Remembers the rewards of the last `remember` closed decisions.
     pub fn new(remember: usize) -> Self {
-        Outstanding { open: BTreeMap::new(), closed: BTreeMap::new(), remember }
+        Outstanding {
+            open: BTreeMap::new(),
+            closed: BTreeMap::new(),
+            remember,
+            given_up: BTreeSet::new(),
+            epochs: Vec::new(),
+            forgotten: 0,
+        }
     }
 
     /// A decision was taken.
     pub fn open(&mut self, id: DecisionId, now: Tick, pending: P) {
+        if self.epochs.last().is_none_or(|(epoch, _)| *epoch != id.epoch) {
+            self.epochs.push((id.epoch, id.number));
+            if self.epochs.len() > EPOCHS {
+                self.epochs.remove(0);
+            }
+        }
         self.open.insert(id, (now, pending));
+    }
+
+    /// Was this decision made here, and not lost or forgotten since?
+    fn issued(&self, id: DecisionId) -> bool {
+        let begun = self.epochs.partition_point(|(_, first)| *first <= id.number);
+        let epoch = begun.checked_sub(1).map(|last| self.epochs[last].0);
+        epoch == Some(id.epoch) && id.number > self.forgotten
     }
 
     /// Would this reward be taken? Changes nothing.
     pub fn check(&self, id: DecisionId, reward: f64) -> Result<Taken<()>, RewardError> {
-        if !reward.is_finite() {
-            return Err(RewardError::NotFinite(reward));
+        if !usable(reward) {
+            return Err(RewardError::Unusable(reward));
         }
         if self.open.contains_key(&id) {
             return Ok(Taken::Fresh(()));
@@ -99,6 +149,7 @@ impl<P: Clone> Outstanding<P> {
         match self.closed.get(&id) {
             Some(&before) if before == reward => Ok(Taken::Repeated),
             Some(&before) => Err(RewardError::Contradiction { id, before, now: reward }),
+            None if self.issued(id) && !self.given_up.contains(&id.number) => Ok(Taken::Repeated),
             None => Err(RewardError::Unknown(id)),
         }
     }
@@ -116,19 +167,37 @@ impl<P: Clone> Outstanding<P> {
         Ok(Taken::Fresh(pending))
     }
 
-    /// Gives up one decision.
-    pub fn abandon(&mut self, id: DecisionId) -> Option<P> {
-        self.open.remove(&id).map(|(_, pending)| pending)
+    /// Would this decision be given up? Changes nothing.
+    pub fn check_abandon(&self, id: DecisionId) -> Result<Taken<()>, RewardError> {
+        if self.open.contains_key(&id) {
+            Ok(Taken::Fresh(()))
+        } else if !self.issued(id) {
+            Err(RewardError::Unknown(id))
+        } else if self.given_up.contains(&id.number) {
+            Ok(Taken::Repeated)
+        } else {
+            Err(RewardError::Rewarded(id))
+        }
     }
 
-    /// Whether this decision still waits.
-    pub fn is_open(&self, id: DecisionId) -> bool {
-        self.open.contains_key(&id)
+    /// Gives up one decision.
+    pub fn abandon(&mut self, id: DecisionId) -> Result<Taken<P>, RewardError> {
+        if let Taken::Repeated = self.check_abandon(id)? {
+            return Ok(Taken::Repeated);
+        }
+        let (_, pending) = self.open.remove(&id).expect("checked to be open");
+        self.given_up.insert(id.number);
+        while self.given_up.len() > GIVEN_UP {
+            // What came before it may have been given up too.
+            self.forgotten = self.given_up.pop_first().expect("one too many");
+        }
+        Ok(Taken::Fresh(pending))
     }
 
     /// Decisions taken before `tick`, oldest first.
     pub fn older_than(&self, tick: Tick) -> Vec<DecisionId> {
-        self.open.iter().filter(|(_, (taken, _))| *taken < tick).map(|(id, _)| *id).collect()
+        // Ticks never go back, so the oldest come first.
+        self.open.iter().take_while(|(_, (taken, _))| *taken < tick).map(|(id, _)| *id).collect()
     }
 
     /// Number of open decisions.
@@ -142,11 +211,20 @@ impl<P: Clone> Outstanding<P> {
     }
 }
 
+/// A reward that can be learned from.
+pub(super) fn usable(reward: f64) -> bool {
+    reward.abs() <= LARGEST
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const ID: DecisionId = DecisionId { epoch: 2, number: 5 };
+
+    fn id(epoch: u64, number: u64) -> DecisionId {
+        DecisionId { epoch, number }
+    }
 
     #[test]
     fn a_repeated_reward_is_acknowledged_another_value_refused() {
@@ -158,13 +236,63 @@ mod tests {
     }
 
     #[test]
+    fn a_retry_is_recognised_however_late_it_comes() {
+        let mut open = Outstanding::new(2);
+        for number in 1..100 {
+            open.open(id(77, number), 0, ());
+            if number % 10 == 0 {
+                open.abandon(id(77, number)).unwrap();
+            } else {
+                open.reward(id(77, number), 1.0).unwrap();
+            }
+        }
+        for number in 1..100 {
+            let again = open.reward(id(77, number), 1.0);
+            let given_up = number % 10 == 0;
+            assert_eq!(again.is_ok(), !given_up, "{number}");
+            assert_eq!(open.abandon(id(77, number)).is_ok(), given_up, "{number}");
+        }
+        // Never made here, or made by another start and lost with it.
+        for stranger in [id(77, 100), id(78, 50), id(77, 0)] {
+            assert_eq!(open.reward(stranger, 1.0), Err(RewardError::Unknown(stranger)));
+            assert_eq!(open.abandon(stranger), Err(RewardError::Unknown(stranger)));
+        }
+    }
+
+    #[test]
+    fn a_number_that_was_issued_again_belongs_to_the_later_start() {
+        let mut open = Outstanding::new(0);
+        open.open(id(9, 1), 0, ());
+        open.reward(id(9, 1), 1.0).unwrap();
+        // A crash: numbers 2 and 3 of the first start were lost, and are issued again.
+        for number in 2..4 {
+            open.open(id(4, number), 0, ());
+            open.reward(id(4, number), 1.0).unwrap();
+        }
+        assert_eq!(open.reward(id(9, 1), 1.0), Ok(Taken::Repeated));
+        assert_eq!(open.reward(id(4, 3), 1.0), Ok(Taken::Repeated));
+        assert_eq!(open.reward(id(9, 3), 1.0), Err(RewardError::Unknown(id(9, 3))));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_is_forgotten_is_not_guessed() {
+        let mut open = Outstanding::new(1);
+        for number in 1..=(2 * GIVEN_UP as u64) {
+            open.open(id(1, number), 0, ());
+            open.abandon(id(1, number)).unwrap();
+        }
+        assert_eq!((open.given_up.len(), open.forgotten), (GIVEN_UP, GIVEN_UP as u64));
+        assert_eq!(open.reward(id(1, 7), 1.0), Err(RewardError::Unknown(id(1, 7))));
+    }
+
+    #[test]
     fn unknown_old_and_abandoned_ids_are_refused() {
         let mut open = Outstanding::new(1);
         assert_eq!(open.reward(ID, 1.0), Err(RewardError::Unknown(ID)));
         open.open(ID, 3, ());
         assert_eq!(open.older_than(3), vec![]);
         assert_eq!(open.older_than(4), vec![ID]);
-        open.abandon(ID);
+        open.abandon(ID).unwrap();
         assert_eq!(open.reward(ID, 1.0), Err(RewardError::Unknown(ID)));
     }
 
@@ -172,7 +300,9 @@ mod tests {
     fn a_reward_that_is_no_number_leaves_the_decision_open() {
         let mut open = Outstanding::new(1);
         open.open(ID, 0, ());
-        assert!(matches!(open.reward(ID, f64::NAN), Err(RewardError::NotFinite(_))));
+        for reward in [f64::NAN, f64::INFINITY, 1.7e308, -1e31] {
+            assert!(matches!(open.reward(ID, reward), Err(RewardError::Unusable(_))));
+        }
         assert_eq!(open.len(), 1);
     }
 

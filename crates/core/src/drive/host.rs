@@ -7,6 +7,7 @@ use super::link::{Arrival, Ends, Links};
 use super::snapshot::{self, SnapshotError};
 use crate::contract::context::{Cx, Effects};
 use crate::contract::machine::Machine;
+use crate::contract::message::Message;
 use crate::contract::setting::Seat;
 use crate::error::Misbehaviour;
 use crate::ids::{NodeId, Tick};
@@ -66,13 +67,22 @@ impl<M: Machine> Host<M> {
                 }
                 self.links.get_mut(from).received = sequence;
                 let mut taken = Ok(());
+                let mut receipt = None;
                 match message.read() {
-                    Ok(message) => self.step(now, keys, effects, out, |machine, cx| {
-                        taken = machine.on_message(from, message, cx);
-                    }),
+                    Ok(message) => {
+                        receipt = message.receipt();
+                        self.step(now, keys, effects, out, |machine, cx| {
+                            taken = machine.on_message(from, message, cx);
+                        });
+                    }
                     Err(unreadable) => taken = Err(unreadable),
                 }
                 if let Err(misbehaviour) = taken {
+                    let answer =
+                        receipt.and_then(|receipt| M::Msg::refused(receipt, misbehaviour.to_string()));
+                    if let Some(answer) = answer {
+                        self.step(now, keys, effects, out, |_, cx| cx.send(from, answer));
+                    }
                     outcome = Outcome::Refused(misbehaviour);
                 }
             }

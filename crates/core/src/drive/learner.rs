@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::decision::{DecisionId, Outstanding, RewardError, Taken};
+use super::decision::{DecisionId, Outstanding, RewardError, Taken, usable};
 use super::event::{Event, Incoming, Outbox, Outcome};
 use super::host::{self, Host};
 use super::snapshot::{self, SnapshotError};
@@ -95,8 +95,8 @@ impl<L: Learner> LearnerHost<L> {
     pub fn check_reward(&self, id: DecisionId, value: f64) -> Result<Taken<()>, RewardError> {
         match &self.outstanding {
             Some(outstanding) => outstanding.check(id, value),
-            None if value.is_finite() => Err(RewardError::Unknown(id)),
-            None => Err(RewardError::NotFinite(value)),
+            None if usable(value) => Err(RewardError::Unknown(id)),
+            None => Err(RewardError::Unusable(value)),
         }
     }
 
@@ -120,7 +120,12 @@ impl<L: Learner> LearnerHost<L> {
         Ok(Taken::Fresh(()))
     }
 
-    /// A reward will not come.
+    /// Would this decision be given up? To be asked before it is logged.
+    pub fn check_abandon(&self, id: DecisionId) -> Result<Taken<()>, RewardError> {
+        self.outstanding.as_ref().map_or(Err(RewardError::Unknown(id)), |open| open.check_abandon(id))
+    }
+
+    /// A reward will not come. What is refused changes nothing.
     pub fn abandon(
         &mut self,
         now: Tick,
@@ -128,11 +133,11 @@ impl<L: Learner> LearnerHost<L> {
         keys: &Keys,
         effects: &mut Effects<L::Msg>,
         out: &mut impl Outbox<L::Msg>,
-    ) -> Result<(), RewardError> {
-        let pending = self.outstanding.as_mut().and_then(|open| open.abandon(id));
-        let pending = pending.ok_or(RewardError::Unknown(id))?;
+    ) -> Result<Taken<()>, RewardError> {
+        let open = self.outstanding.as_mut().ok_or(RewardError::Unknown(id))?;
+        let Taken::Fresh(pending) = open.abandon(id)? else { return Ok(Taken::Repeated) };
         self.host.step(now, keys, effects, out, |learner, cx| learner.abandon(pending, cx));
-        Ok(())
+        Ok(Taken::Fresh(()))
     }
 
     /// What happens to any machine.
@@ -159,11 +164,6 @@ impl<L: Learner> LearnerHost<L> {
     /// The learner.
     pub fn machine(&self) -> &L {
         self.host.machine()
-    }
-
-    /// Whether this decision still waits for its reward.
-    pub fn is_open(&self, id: DecisionId) -> bool {
-        self.outstanding.as_ref().is_some_and(|open| open.is_open(id))
     }
 
     /// Number of open decisions.

@@ -201,7 +201,7 @@ fn a_refused_reward_is_not_a_repeated_one() {
     assert_eq!(client.reward(1, unknown, 1.0, &keys(), &mut log), Err(RewardError::Unknown(unknown)));
     assert!(matches!(
         client.reward(1, decided.id, f64::NAN, &keys(), &mut log),
-        Err(RewardError::NotFinite(_))
+        Err(RewardError::Unusable(_))
     ));
     assert_eq!(client.abandon(1, unknown, &keys(), &mut log), Err(RewardError::Unknown(unknown)));
     assert_eq!(log.len(), logged, "what is refused is not logged");

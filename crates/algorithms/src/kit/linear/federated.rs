@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use cahoots_core::policy::{LinearModel, LinearPolicy};
 use cahoots_core::{
-    ArmSet, Buffered, Choice, Cx, LinearStats, Misbehaviour, NodeId, Picked, Seat, Stream, Unprotected, View,
+    ArmSet, Buffered, Choice, Cx, Fact, LinearStats, Misbehaviour, NodeId, Picked, Seat, Stream, Unprotected,
+    View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -111,11 +112,25 @@ impl FederatedLinear {
         self.known.merged_up_to(number)
     }
 
-    /// Views and confirmations, which mean the same in every federation; refuses all else.
-    pub fn take(&mut self, message: LinearMsg) -> Result<(), Misbehaviour> {
+    /// Upload `number` was refused: what was in it stays here. `true` if there was anything in it. `Err`
+    /// changes nothing.
+    pub fn refused(
+        &mut self,
+        number: u64,
+        reason: String,
+        cx: &mut Cx<'_, LinearMsg>,
+    ) -> Result<bool, Misbehaviour> {
+        let observations = self.known.refused(number)?;
+        cx.report(Fact::Refused { observations, reason });
+        Ok(observations > 0)
+    }
+
+    /// Views, confirmations and refusals, which mean the same in every federation; refuses all else.
+    pub fn take(&mut self, message: LinearMsg, cx: &mut Cx<'_, LinearMsg>) -> Result<(), Misbehaviour> {
         match message {
             LinearMsg::Download { view, merged } => self.download(view, merged),
             LinearMsg::Signal { signal: Signal::Merged, number } => self.merged_up_to(number),
+            LinearMsg::Refused { number, reason } => self.refused(number, reason, cx).map(|_| ()),
             other => Err(other.unexpected()),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cahoots_core::message::{Message, control, control_len};
+use cahoots_core::message::{Message, Receipt, control, control_len};
 use cahoots_core::{Arrived, Kind, LinearStats, Misbehaviour, Private, View, wire};
 
 /// Statistics up, views down, signals both ways.
@@ -28,6 +28,13 @@ pub enum LinearMsg {
         phase: u64,
         /// Members of each cluster, the receiver among them.
         sizes: Vec<u32>,
+    },
+    /// Server to client: this upload was not merged.
+    Refused {
+        /// The upload's number.
+        number: u64,
+        /// Why, in words.
+        reason: String,
     },
     /// Something that carries no statistics.
     Signal {
@@ -70,6 +77,7 @@ impl LinearMsg {
             LinearMsg::Upload { .. } => "an upload".into(),
             LinearMsg::Download { .. } => "a download".into(),
             LinearMsg::Clusters { .. } => "a list of clusters".into(),
+            LinearMsg::Refused { .. } => "the refusal of an upload".into(),
             LinearMsg::Signal { signal, .. } => format!("signal {signal:?}"),
         })
     }
@@ -80,7 +88,9 @@ impl Message for LinearMsg {
         match self {
             LinearMsg::Upload { .. } => Kind::Upload,
             LinearMsg::Download { .. } => Kind::Download,
-            LinearMsg::Clusters { .. } | LinearMsg::Signal { .. } => Kind::Control,
+            LinearMsg::Clusters { .. } | LinearMsg::Refused { .. } | LinearMsg::Signal { .. } => {
+                Kind::Control
+            }
         }
     }
 
@@ -88,7 +98,7 @@ impl Message for LinearMsg {
         match self {
             LinearMsg::Upload { stats, .. } => stats.get().scalars(),
             LinearMsg::Download { view, .. } => view.stats().scalars(),
-            LinearMsg::Clusters { .. } | LinearMsg::Signal { .. } => 0,
+            LinearMsg::Clusters { .. } | LinearMsg::Refused { .. } | LinearMsg::Signal { .. } => 0,
         }
     }
 
@@ -104,6 +114,7 @@ impl Message for LinearMsg {
                 let clusters = wire::Clusters { phase: *phase, sizes: sizes.clone(), ..Default::default() };
                 wire::Payload { shape: Some(wire::payload::Shape::Clusters(clusters)) }
             }
+            LinearMsg::Refused { number, reason } => receipt(*number).to_wire(reason),
             LinearMsg::Signal { signal, number } => control(*signal as u32, *number, 0),
         }
     }
@@ -128,6 +139,9 @@ impl Message for LinearMsg {
                     .ok_or_else(|| Misbehaviour::Unreadable(format!("unknown signal {}", control.signal)))?;
                 Ok(LinearMsg::signal(signal, control.number))
             }
+            Some(Shape::Refused(wire::Refused { number, reason, .. })) => {
+                Ok(LinearMsg::Refused { number, reason })
+            }
             Some(Shape::Clusters(clusters)) => {
                 let wire::Clusters { phase, sizes, .. } = clusters;
                 if sizes.contains(&0) || !sizes.is_sorted_by(|a, b| a > b) {
@@ -148,6 +162,7 @@ impl Message for LinearMsg {
             LinearMsg::Clusters { phase, sizes } => wire::message_field(
                 wire::varint_field(*phase) + wire::packed_varints(sizes.iter().map(|&size| size.into())),
             ),
+            LinearMsg::Refused { number, reason } => receipt(*number).wire_len(reason),
             LinearMsg::Signal { signal, number } => control_len(*signal as u32, *number, 0),
         }
     }
@@ -156,6 +171,21 @@ impl Message for LinearMsg {
         // A view is absolute: a newer one says it all.
         matches!(self, LinearMsg::Download { .. }).then_some(0)
     }
+
+    fn receipt(&self) -> Option<Receipt> {
+        match self {
+            LinearMsg::Upload { number, .. } => Some(receipt(*number)),
+            _ => None,
+        }
+    }
+
+    fn refused(receipt: Receipt, reason: String) -> Option<Self> {
+        Some(LinearMsg::Refused { number: receipt.number, reason })
+    }
+}
+
+fn receipt(number: u64) -> Receipt {
+    Receipt { number, phase: 0, cluster: 0 }
 }
 
 #[cfg(test)]
@@ -178,6 +208,8 @@ mod tests {
             LinearMsg::signal(Signal::Weigh, 0),
             LinearMsg::signal(Signal::Weight, 45.5f64.to_bits()),
             LinearMsg::Clusters { phase: 2, sizes: vec![300, 4] },
+            LinearMsg::Refused { number: 300, reason: "not finite".into() },
+            LinearMsg::Refused { number: 0, reason: String::new() },
         ]
     }
 

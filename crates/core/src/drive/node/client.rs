@@ -95,12 +95,12 @@ impl<A: Algorithm> ClientNode for Client<A> {
         id: DecisionId,
         keys: &Keys,
         log: &mut dyn Log,
-    ) -> Result<(), RewardError> {
-        if !self.host.is_open(id) {
-            return Err(RewardError::Unknown(id));
+    ) -> Result<Taken<()>, RewardError> {
+        let taken = self.host.check_abandon(id)?;
+        if taken == Taken::Fresh(()) {
+            self.input(now, Input::Abandon { id }, keys, log);
         }
-        self.input(now, Input::Abandon { id }, keys, log);
-        Ok(())
+        Ok(taken)
     }
 
     fn check(&self, from: NodeId, sequence: u64, skipped: u64) -> Result<Arrival, Misbehaviour> {

@@ -104,7 +104,7 @@ pub trait ClientNode: Send {
         id: DecisionId,
         keys: &Keys,
         log: &mut dyn Log,
-    ) -> Result<(), RewardError>;
+    ) -> Result<Taken<()>, RewardError>;
     /// May this message be taken now, and is it new? To be asked before [`Self::event`].
     fn check(&self, from: NodeId, sequence: u64, skipped: u64) -> Result<Arrival, Misbehaviour>;
     /// Logs an event, then applies it. Messages must have been checked.
