@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::definite;
 use super::message::FclubMsg;
-use super::params::{Rules, Shift};
+use super::params::Shift;
 use super::radius::GlobalCluster;
+use super::rules::Rules;
 
 /// S, dS, and what they are made of. S (`base`) is the last view and the uploads that it does not hold; it
 /// consists of released statistics alone.
