@@ -23,13 +23,4 @@ pub mod ucb_alone;
 pub use fidelity::Fidelity;
 
 #[cfg(test)]
-pub(crate) mod testing {
-    //! What tests of several algorithms need.
-
-    use cahoots_core::{Cx, NodeId, Private, Silence, Unprotected};
-
-    /// A statistic as it leaves a client that protects nothing.
-    pub(crate) fn released<S>(exact: S) -> Private<S> {
-        Cx::<Silence>::rehearse(NodeId(0), 0, |cx| cx.release(&mut Unprotected, exact)).0
-    }
-}
+mod testing;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cahoots_lab::LabError;
 use cahoots_sim::catalogue::Catalogue;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
 
 use crate::{commands, print};
@@ -68,12 +69,34 @@ pub(crate) fn main(known: &Known) -> ExitCode {
             eprintln!("cahoots: an internal error, which should be reported: {panic}");
         }
     }));
-    match dispatch(Arguments::parse(), known) {
+    match arguments().and_then(|arguments| dispatch(arguments, known)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(LabError::Input(message)) => fail(&message, 2),
         Err(LabError::Failed(message)) => fail(&message, 1),
         Err(LabError::Stopped(message)) => fail(&message, 130),
     }
+}
+
+/// The program's arguments. What clap has to say of them, it says itself, and ends the program.
+fn arguments() -> Result<Arguments, LabError> {
+    Arguments::try_parse().map_err(|error| match moved(&error) {
+        Some(message) => LabError::Input(message),
+        None => error.exit(),
+    })
+}
+
+/// Where a command is that was here once.
+fn moved(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(command)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let there = match command.as_str() {
+        "bench" => "hot-step | federation | reclustering | live",
+        "soak" => "soak",
+        _ => return None,
+    };
+    Some(format!(
+        "`{command}` is a program of its own, in the source tree:\n  \
+         cargo run --release -p cahoots-bench -- {there}"
+    ))
 }
 
 fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {

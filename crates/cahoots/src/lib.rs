@@ -79,7 +79,7 @@
 //!     .unwrap();
 //! let labels: Vec<&str> = outcome.summaries.iter().map(|summary| summary.label.as_str()).collect();
 //! assert_eq!(labels, ["now-and-then explore=0.1", "now-and-then explore=0.3", "ucb-alone"]);
-//! assert!(outcome.summaries.iter().all(|summary| summary.regret_mean < 500.0));
+//! assert!(outcome.summaries.iter().all(|summary| summary.regret().mean < 500.0));
 //! ```
 //!
 //! Parameters derive `Serialize`, `Deserialize` and `JsonSchema`: a crate of one's own depends on `serde` and

@@ -151,6 +151,28 @@ fn wrong_input_is_exit_code_2_with_one_message() {
 }
 
 #[test]
+fn commands_that_moved_say_where_to() {
+    let folder = folder(SMALL);
+    for (args, there) in [
+        (&["bench"][..], "hot-step | federation | reclustering | live"),
+        (&["bench", "federation", "--json"], "hot-step | federation | reclustering | live"),
+        (&["soak", "--kills", "3"], "soak"),
+    ] {
+        let output = cahoots(folder.path(), args);
+        let message = format!(
+            "cahoots: `{}` is a program of its own, in the source tree:\n  \
+             cargo run --release -p cahoots-bench -- {there}\n",
+            args[0]
+        );
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), message));
+    }
+    let nowhere = cahoots(folder.path(), &["nowhere"]);
+    let message = text(&nowhere.stderr);
+    assert_eq!(nowhere.status.code(), Some(2));
+    assert!(message.contains("unrecognized subcommand 'nowhere'") && !message.contains("cahoots-bench"));
+}
+
+#[test]
 fn a_second_run_says_how_to_go_on() {
     let folder = folder(SMALL);
     assert_eq!(cahoots(folder.path(), &["run", "x.toml"]).status.code(), Some(0));

@@ -135,7 +135,7 @@ fn they_are_run_by_name_with_sweeps_and_beside_ours() {
     for (entry, pulls, doors) in [(0, 2.0, 3.0), (1, 5.0, 3.0), (3, 2.0, 4.0), (4, 5.0, 4.0)] {
         // Every wrong door as often as told, by every client; then at most three ticks until the server's word.
         let explored = 0.5 * (doors - 1.0) * pulls * CLIENTS as f64;
-        let regret = outcome.summaries[entry].regret_mean;
+        let regret = outcome.summaries[entry].regret().mean;
         assert!(regret >= explored && regret <= explored + 3.0 * 0.5 * CLIENTS as f64, "{entry}: {regret}");
     }
     // The manifest says it all, and is all it takes to run it again.

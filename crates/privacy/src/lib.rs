@@ -23,6 +23,6 @@ pub use clip::Clip;
 pub use gaussian::Gaussian;
 pub use grid::Grid;
 pub use laplace::{Laplace, LaplaceRelease};
-pub use privatizer::{Part, Privatizer};
+pub use privatizer::{Privatizer, ReleaseKind};
 pub use statement::Statement;
 pub use tree::{Perturbation, Tree};

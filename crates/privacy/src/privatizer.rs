@@ -34,13 +34,13 @@ pub struct Privatizer {
     before: u32,
 }
 
-/// What is released.
+/// What a cluster releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// What has not been uploaded yet.
-    Rest,
-    /// The whole sum.
-    Whole,
+pub enum ReleaseKind {
+    /// An upload: what has not been uploaded yet.
+    Upload,
+    /// A report: the whole sum.
+    Report,
 }
 
 impl Privatizer {
@@ -98,15 +98,15 @@ impl Privatizer {
 
     /// A mechanism for the next release. `paid` are the nodes per observation that the accountant knows of,
     /// of the cluster for which they are most.
-    pub fn mechanism<'a>(&'a mut self, part: Part, paid: &'a mut u32) -> PrivatizerRelease<'a> {
-        PrivatizerRelease { privatizer: self, part, paid, levels: 0 }
+    pub fn mechanism<'a>(&'a mut self, kind: ReleaseKind, paid: &'a mut u32) -> PrivatizerRelease<'a> {
+        PrivatizerRelease { privatizer: self, kind, paid, levels: 0 }
     }
 }
 
 /// One release of a privatizer.
 pub struct PrivatizerRelease<'a> {
     privatizer: &'a mut Privatizer,
-    part: Part,
+    kind: ReleaseKind,
     paid: &'a mut u32,
     /// Nodes that this release is charged for.
     levels: u32,
@@ -124,15 +124,15 @@ impl Mechanism<LinearStats> for PrivatizerRelease<'_> {
             return exact;
         }
         let now = tree.close(rng);
-        let difference = match self.part {
-            Part::Rest => now.minus(sent.as_ref()),
-            Part::Whole => now.clone(),
+        let difference = match self.kind {
+            ReleaseKind::Upload => now.minus(sent.as_ref()),
+            ReleaseKind::Report => now.clone(),
         };
         exact.gram.add(&difference.gram);
         exact.moment.iter_mut().zip(&difference.moment).for_each(|(value, noise)| *value += noise);
-        match self.part {
-            Part::Rest => *sent = Some(now),
-            Part::Whole => *reported = Some(now),
+        match self.kind {
+            ReleaseKind::Upload => *sent = Some(now),
+            ReleaseKind::Report => *reported = Some(now),
         }
         exact
     }
@@ -192,7 +192,8 @@ mod tests {
             let leaf = leaf(&privatizer, i);
             exact.merge(&leaf);
             let promised = privatizer.tentative();
-            let released = privatizer.mechanism(Part::Rest, &mut paid).release(leaf.clone(), &mut rng);
+            let released =
+                privatizer.mechanism(ReleaseKind::Upload, &mut paid).release(leaf.clone(), &mut rng);
             if let Some(promised) = promised {
                 let noise = released.moment[0] - leaf.moment[0];
                 assert!((noise - promised.moment[0]).abs() < 1e-9);
@@ -212,10 +213,10 @@ mod tests {
         let (mut rng, mut paid) = (rng(6), 0);
         let mut privatizer = privatizer(2.0, 5);
         let first = leaf(&privatizer, 1);
-        let uploaded = privatizer.mechanism(Part::Rest, &mut paid).release(first.clone(), &mut rng);
-        privatizer.mechanism(Part::Whole, &mut paid).release(first, &mut rng);
+        let uploaded = privatizer.mechanism(ReleaseKind::Upload, &mut paid).release(first.clone(), &mut rng);
+        privatizer.mechanism(ReleaseKind::Report, &mut paid).release(first, &mut rng);
         let second = leaf(&privatizer, 2);
-        let mut sum = privatizer.mechanism(Part::Rest, &mut paid).release(second.clone(), &mut rng);
+        let mut sum = privatizer.mechanism(ReleaseKind::Upload, &mut paid).release(second.clone(), &mut rng);
         sum.merge(&uploaded);
         let noise = privatizer.sent.clone().unwrap();
         assert_eq!(sum.moment[1], leaf(&privatizer, 1).moment[1] + second.moment[1] + noise.moment[1]);
@@ -228,7 +229,7 @@ mod tests {
         let facts: Vec<ReleaseFact> = (0..5)
             .map(|i| {
                 let leaf = leaf(&privatizer, i);
-                let mut mechanism = privatizer.mechanism(Part::Rest, &mut paid);
+                let mut mechanism = privatizer.mechanism(ReleaseKind::Upload, &mut paid);
                 mechanism.release(leaf, &mut rng);
                 mechanism.fact()
             })
@@ -242,9 +243,9 @@ mod tests {
     fn parts_of_a_cluster_pay_for_what_their_data_was_in_before() {
         let (mut rng, mut paid) = (rng(8), 0);
         let mut whole = privatizer(2.0, 4);
-        whole.mechanism(Part::Rest, &mut paid).release(LinearStats::empty(3), &mut rng);
+        whole.mechanism(ReleaseKind::Upload, &mut paid).release(LinearStats::empty(3), &mut rng);
         let charge = |privatizer: &mut Privatizer, paid: &mut u32, rng: &mut Stream| {
-            let mut mechanism = privatizer.mechanism(Part::Whole, paid);
+            let mut mechanism = privatizer.mechanism(ReleaseKind::Report, paid);
             mechanism.release(LinearStats::empty(3), rng);
             charged(&mechanism.fact())
         };
@@ -260,7 +261,7 @@ mod tests {
         let (mut rng, mut paid) = (rng(9), 0);
         let mut privatizer = privatizer(0.0, 3);
         let leaf = leaf(&privatizer, 4);
-        let mut mechanism = privatizer.mechanism(Part::Rest, &mut paid);
+        let mut mechanism = privatizer.mechanism(ReleaseKind::Upload, &mut paid);
         assert_eq!(mechanism.release(leaf.clone(), &mut rng), leaf);
         assert_eq!((mechanism.fact().noise, rng.position()), (Noise::None, 0));
         assert_eq!(privatizer.tentative(), None);

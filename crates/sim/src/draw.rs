@@ -31,7 +31,7 @@ pub enum Purpose {
     /// The arms offered to a user at a tick.
     Arms = 3,
     /// The noise of a reward.
-    Noise = 4,
+    RewardNoise = 4,
     /// Late and lost rewards.
     Rewards = 5,
     /// Delays, losses and duplicates on the network.

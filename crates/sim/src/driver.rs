@@ -4,15 +4,21 @@
 //! order, then the wakes of this tick; after each, messages are delivered until
 //! all is quiet.
 
+mod blocks;
+mod books;
+mod views;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use cahoots_core::drive::{Encoded, Event, Host, Incoming, LearnerHost, Outbox, Outcome, Outgoing, Typed};
+use cahoots_core::drive::{Encoded, Event, Host, Incoming, LearnerHost, Outcome, Typed};
 use cahoots_core::{
     Algorithm, ArmBuffer, DecisionId, Effects, Keys, Learner, Membership, NodeId, Seats, Tick, UserId,
-    message, plan,
+    message,
 };
-use cahoots_privacy::Statement;
 
+pub use books::MessageObserver;
+
+use self::books::{Books, Sending};
 use crate::arrivals::Arrivals;
 use crate::ledger::Ledger;
 use crate::network::{Network, Wire};
@@ -75,38 +81,11 @@ pub struct Simulation<A: Algorithm> {
     arriving: Vec<UserId>,
 }
 
-/// Where everything ends up that leaves a machine.
-struct Books<M> {
-    wire: Wire<M>,
-    ledger: Ledger,
-    observer: Option<MessageObserver<M>>,
-}
-
-/// Sees every message as it is sent: from, to, what.
-pub type MessageObserver<M> = Box<dyn FnMut(NodeId, NodeId, &M) + Send>;
-
 struct LateReward {
     client: NodeId,
     decision: DecisionId,
     /// `None`: given up.
     reward: Option<f64>,
-}
-
-/// The outbox of one machine in one step.
-struct Sending<'a, M> {
-    now: Tick,
-    from: NodeId,
-    books: &'a mut Books<M>,
-}
-
-impl<M: message::Message> Outbox<M> for Sending<'_, M> {
-    fn post(&mut self, Outgoing { to, sequence, message, .. }: Outgoing<M>) {
-        if let Some(observer) = &mut self.books.observer {
-            observer(self.from, to, &message);
-        }
-        self.books.ledger.message(&message);
-        self.books.wire.send(self.now, self.from, to, sequence, message);
-    }
 }
 
 impl<A: Algorithm> Simulation<A> {
@@ -384,103 +363,5 @@ impl<A: Algorithm> Simulation<A> {
         for fact in self.effects.facts.drain(..) {
             self.books.ledger.fact(node, fact);
         }
-    }
-
-    /// Ticks that can be run as one block: everyone arrives at every tick,
-    /// everyone's pulls are fixed, and nothing else happens meanwhile.
-    fn block_length(&self) -> u64 {
-        if self.options.single_steps
-            || !self.arrivals.is_everyone()
-            || !self.world.has_blocks()
-            || self.rewards != Rewards::default()
-            || self.now == 0
-            || self.clipped
-            || self.joined.contains(&false)
-        {
-            return 1;
-        }
-        let mut length = self.books.ledger.next_point(self.now) - self.now;
-        for tick in self.wakes.first().map(|(tick, _)| *tick).into_iter().chain(self.books.wire.next_due()) {
-            // The tick of a wake or a message is a single step.
-            length = length.min(tick.saturating_sub(self.now + 1));
-        }
-        for client in &self.clients {
-            match client.machine().plan() {
-                // A schedule's last pull is a single step.
-                Some(pulls) => length = length.min(plan::total(pulls).saturating_sub(1)),
-                None => return 1,
-            }
-        }
-        length
-    }
-
-    fn run_block(&mut self, length: u64) {
-        self.now += length;
-        for index in 0..self.clients.len() {
-            let user = UserId(index as u32);
-            let machine = self.clients[index].machine();
-            let waits = machine.waits();
-            self.world.set_waiting(waits);
-            let pulls = plan::split(machine.plan().unwrap_or_default(), length);
-            let mut sums = Vec::with_capacity(pulls.len());
-            for (arm, n) in pulls {
-                let block = self.world.pull_block(user, arm, n).expect("a world that has blocks");
-                self.books.ledger.block(n, &block);
-                if waits {
-                    self.books.ledger.waited(n, block.best - block.expected);
-                }
-                sums.push((arm, n, block.sum));
-            }
-            self.learner(index, |client, now, keys, effects, out| {
-                client.settle_block(now, &sums, keys, effects, out);
-            });
-        }
-        self.deliver();
-        self.books.ledger.tick(self.now);
-    }
-
-    /// The ledger so far.
-    pub fn ledger(&self) -> &Ledger {
-        &self.books.ledger
-    }
-
-    /// Communication in the unit of the algorithm's paper.
-    pub fn cost(&self) -> f64 {
-        A::cost(&self.valid, &self.books.ledger.traffic)
-    }
-
-    /// What the algorithm's claim about its users' data has come to; `None` if it makes none.
-    pub fn privacy(&self) -> Option<Statement> {
-        A::privacy(&self.valid).and_then(|claim| Statement::new(&claim, &self.books.ledger.accountant))
-    }
-
-    /// One client's machine.
-    pub fn client(&self, node: NodeId) -> &A::Client {
-        self.clients[node.index()].machine()
-    }
-
-    /// The server's machine.
-    pub fn server(&self) -> &A::Server {
-        self.server.machine()
-    }
-
-    /// One client's machine with its links.
-    pub fn client_host(&self, node: NodeId) -> &Host<A::Client> {
-        self.clients[node.index()].host()
-    }
-
-    /// The server's machine with its links.
-    pub fn server_host(&self) -> &Host<A::Server> {
-        &self.server
-    }
-
-    /// Number of clients.
-    pub fn clients(&self) -> usize {
-        self.clients.len()
-    }
-
-    /// The states of the server and of every client, to compare.
-    pub fn states(&self) -> Vec<Vec<u8>> {
-        std::iter::once(self.server.save()).chain(self.clients.iter().map(LearnerHost::state)).collect()
     }
 }

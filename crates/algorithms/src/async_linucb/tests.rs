@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Seating,
-    Setting, View,
-};
+use cahoots_core::{Algorithm, Learner, LinearStats, Machine, Membership, NodeId, Seating, Setting, View};
 
 use super::{AsyncLinucb, Client, Server, Valid};
 use crate::kit::linear::{Chosen, LinearMsg, Signal};
-use crate::testing::released;
+use crate::testing::{released, step};
 
 const DIM: usize = 3;
 const RIDGE: f64 = 0.1;
@@ -30,22 +27,12 @@ fn server(valid: &Valid) -> Server {
     AsyncLinucb::server(valid, &Seating::PerUser.seat(&setting(), NodeId::SERVER))
 }
 
-/// One step of a machine; what it sent.
-fn step<M: Machine>(
-    machine: &mut M,
-    input: impl FnOnce(&mut M, &mut Cx<'_, M::Msg>),
-) -> Vec<(NodeId, M::Msg)> {
-    let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
-    input(machine, &mut Cx::new(NodeId(0), 1, &keys, &mut positions, &mut effects));
-    effects.outbox
-}
-
 fn observe(client: &mut Client, x: [f64; DIM], reward: f64) -> Vec<(NodeId, LinearMsg)> {
-    step(client, |c, cx| c.observe(Chosen { context: x.as_slice().into() }, reward, cx))
+    step(client, 1, |c, cx| c.observe(Chosen { context: x.as_slice().into() }, reward, cx))
 }
 
 fn join(server: &mut Server, id: u32) -> Vec<(NodeId, LinearMsg)> {
-    step(server, |s, cx| s.on_membership(Membership::Joined(NodeId(id)), cx))
+    step(server, 1, |s, cx| s.on_membership(Membership::Joined(NodeId(id)), cx))
 }
 
 fn stats(x: [f64; DIM], times: u32) -> LinearStats {
@@ -56,7 +43,7 @@ fn stats(x: [f64; DIM], times: u32) -> LinearStats {
 
 fn upload(server: &mut Server, id: u32, number: u64, stats: LinearStats) -> Vec<(NodeId, LinearMsg)> {
     let message = LinearMsg::Upload { number, stats: released(stats) };
-    step(server, |s, cx| s.on_message(NodeId(id), message, cx).unwrap())
+    step(server, 1, |s, cx| s.on_message(NodeId(id), message, cx).unwrap())
 }
 
 fn downloads(sent: &[(NodeId, LinearMsg)]) -> Vec<u32> {
@@ -180,7 +167,7 @@ fn uploads_out_of_turn_or_of_strangers_are_refused() {
     join(&mut server, 0);
     let mut refuse = |from: u32, number| {
         let message = LinearMsg::Upload { number, stats: released(stats([1.0, 0.0, 0.0], 1)) };
-        step(&mut server, |s, cx| assert!(s.on_message(NodeId(from), message, cx).is_err()))
+        step(&mut server, 1, |s, cx| assert!(s.on_message(NodeId(from), message, cx).is_err()))
     };
     assert!(refuse(0, 0).is_empty());
     assert!(refuse(2, 1).is_empty());
@@ -217,9 +204,9 @@ fn authors_fidelity_decides_once_more_with_the_old_model() {
     for (fidelity, fresh) in [("paper", true), ("authors", false)] {
         let mut client = client(&valid(serde_json::json!({ "fidelity": fidelity })), 0);
         let message = LinearMsg::Download { view: view.clone(), merged: 0 };
-        step(&mut client, |c, cx| c.on_message(NodeId::SERVER, message, cx).unwrap());
+        step(&mut client, 1, |c, cx| c.on_message(NodeId::SERVER, message, cx).unwrap());
         let pending = Chosen { context: [0.0, 0.0, 1.0].as_slice().into() };
-        step(&mut client, |c, cx| c.commit(&pending, cx));
+        step(&mut client, 1, |c, cx| c.commit(&pending, cx));
         assert_eq!(client.known().model_count() == 50, fresh, "{fidelity}");
         observe(&mut client, [0.0, 0.0, 1.0], 0.0);
         assert_eq!(client.known().model_count(), 51);

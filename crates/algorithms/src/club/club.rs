@@ -24,8 +24,7 @@ impl Club {
     pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
         let ridge = valid.linear.ridge;
         let nothing = valid.linear.nothing.stats().clone();
-        let ids = valid.users.get(seat.me.index()).cloned().unwrap_or_default();
-        let members: Vec<Member> = ids.into_iter().map(|id| Member::new(id, &nothing, ridge)).collect();
+        let members = Member::of_host(valid, seat);
         let everyone = (0..members.len() as u32).collect();
         Club {
             ridge,

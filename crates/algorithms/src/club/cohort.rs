@@ -1,8 +1,9 @@
 //! Users and the groups they learn in.
 
-use cahoots_core::{LinearStats, UserId};
+use cahoots_core::{LinearStats, Seat, UserId};
 use serde::{Deserialize, Serialize};
 
+use super::params::Valid;
 use crate::kit::clusters::Knowledge;
 
 /// A user: its own data, its estimate, and the group it is in.
@@ -15,6 +16,13 @@ pub(super) struct Member {
 }
 
 impl Member {
+    /// The users of a local server, who all know nothing.
+    pub(super) fn of_host(valid: &Valid, seat: &Seat) -> Vec<Member> {
+        let nothing = valid.linear.nothing.stats();
+        let ids = valid.users.get(seat.me.index()).into_iter().flatten();
+        ids.map(|id| Member::new(*id, nothing, valid.linear.ridge)).collect()
+    }
+
     pub(super) fn new(id: UserId, nothing: &LinearStats, ridge: f64) -> Self {
         let own = Knowledge::of(nothing.clone(), ridge);
         Member { id, estimate: vec![0.0; nothing.dim()], own, group: 0 }

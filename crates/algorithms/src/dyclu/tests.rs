@@ -1,8 +1,6 @@
 //! What the reading guide says of DyClu, on scripted observations.
 
-use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, Learner, NodeId, Positions, Seating, Setting, Stream, UserId,
-};
+use cahoots_core::{Algorithm, Cx, Keys, Learner, NodeId, Seating, Setting, Stream, UserId};
 use serde_json::json;
 
 use super::{ChosenFor, Dyclu, Dynamic};
@@ -19,9 +17,8 @@ fn learner(params: serde_json::Value) -> Dynamic {
 }
 
 fn observe(learner: &mut Dynamic, user: u32, context: [f64; DIM], reward: f64) {
-    let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
-    let mut cx = Cx::new(NodeId(0), 1, &keys, &mut positions, &mut effects);
-    learner.observe(ChosenFor { user: UserId(user), context: context.as_slice().into() }, reward, &mut cx);
+    let chosen = ChosenFor { user: UserId(user), context: context.as_slice().into() };
+    Cx::rehearse(NodeId(0), 1, |cx| learner.observe(chosen, reward, cx));
 }
 
 /// `n` noisy observations of a user with this parameter.

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cluster::LocalCluster;
 use super::message::FclubMsg;
-use super::params::{ClusteringRules, Rules, Valid};
 use super::radius::GlobalCluster;
+use super::rules::{ClusteringRules, Rules, Valid};
 use crate::kit::clusters::{Alike, ChosenFor, distance, reach};
 
 /// Decides for its users, with what their cluster shares with others.

@@ -6,13 +6,14 @@ use cahoots_core::policy::pick_open;
 use cahoots_core::{
     ArmSet, Cx, Exchanged, Factor, LinearStats, Misbehaviour, Picked, Private, Scores, Unprotected, View,
 };
-use cahoots_privacy::{Part, Privatizer};
+use cahoots_privacy::{Privatizer, ReleaseKind};
 use serde::{Deserialize, Serialize};
 
 use super::definite;
 use super::message::FclubMsg;
-use super::params::{Rules, Shift};
+use super::params::Shift;
 use super::radius::GlobalCluster;
+use super::rules::Rules;
 
 /// S, dS, and what they are made of. S (`base`) is the last view and the uploads that it does not hold; it
 /// consists of released statistics alone.
@@ -202,13 +203,13 @@ impl LocalCluster {
 
     fn release(
         &mut self,
-        part: Part,
+        kind: ReleaseKind,
         exact: LinearStats,
         paid: &mut u32,
         cx: &mut Cx<'_, FclubMsg>,
     ) -> Private<LinearStats> {
         match &mut self.privatizer {
-            Some(privatizer) => cx.release(&mut privatizer.mechanism(part, paid), exact),
+            Some(privatizer) => cx.release(&mut privatizer.mechanism(kind, paid), exact),
             None => cx.release(&mut Unprotected, exact),
         }
     }
@@ -224,7 +225,7 @@ impl LocalCluster {
         let empty = self.unsent.emptied();
         let mut exact = std::mem::replace(&mut self.unsent, empty);
         exact.gram.add_diagonal(self.shift_per_upload(rules));
-        let stats = self.release(Part::Rest, exact, paid, cx);
+        let stats = self.release(ReleaseKind::Upload, exact, paid, cx);
         let number = self.exchanged.upload(Some(stats.get().clone()));
         self.base.merge(stats.get());
         if self.privatizer.as_ref().is_none_or(Privatizer::is_none) {
@@ -245,7 +246,7 @@ impl LocalCluster {
     ) -> Private<LinearStats> {
         self.refresh(rules);
         self.close_leaf();
-        let stats = self.release(Part::Whole, self.total.clone(), paid, cx);
+        let stats = self.release(ReleaseKind::Report, self.total.clone(), paid, cx);
         self.waiting = true;
         // The leaf is closed, so that the next upload will have other noise.
         self.look_ahead(rules);

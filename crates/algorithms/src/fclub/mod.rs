@@ -8,6 +8,7 @@ mod group;
 mod message;
 mod params;
 mod radius;
+mod rules;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -18,9 +19,10 @@ pub use group::{Group, Local};
 pub use message::FclubMsg;
 pub use params::{
     CdpParams, Clustering, Common, Delays, FclubDcParams, FclubParams, HomoDcParams, HomoParams, Privacy,
-    Promise, Rules, Shift, Valid,
+    Promise, Shift,
 };
 pub use radius::GlobalCluster;
+pub use rules::{Rules, Valid};
 pub use server::GlobalServer;
 
 use cahoots_core::{Algorithm, Claim, ParamError, Seat, Seating, Setting};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::definite;
 use super::group::{Group, Local, definite_view};
 use super::message::FclubMsg;
-use super::params::{ClusteringRules, Rules, Valid};
+use super::rules::{ClusteringRules, Rules, Valid};
 use crate::kit::clusters::{distance, novelty};
 
 /// Merges local clusters that are alike, and what they upload.

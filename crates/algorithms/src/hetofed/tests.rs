@@ -2,13 +2,11 @@
 
 mod machines;
 
-use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Seating, Setting,
-};
+use cahoots_core::{Algorithm, LinearStats, Machine, Membership, NodeId, Seating, Setting};
 
 use super::{Client, Hetofed, HetofedDr, HetofedE, HetofedPq, Server, Valid};
 use crate::kit::linear::{LinearMsg, Signal};
-use crate::testing::released;
+use crate::testing::{released, step};
 
 const DIM: usize = 2;
 
@@ -31,17 +29,6 @@ fn server(valid: &Valid) -> Server {
         step(&mut server, 0, |s, cx| s.on_membership(Membership::Joined(NodeId(id)), cx));
     }
     server
-}
-
-/// One step of a machine; what it sent.
-fn step<M: Machine>(
-    machine: &mut M,
-    now: u64,
-    input: impl FnOnce(&mut M, &mut Cx<'_, M::Msg>),
-) -> Vec<(NodeId, M::Msg)> {
-    let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
-    input(machine, &mut Cx::new(NodeId(0), now, &keys, &mut positions, &mut effects));
-    effects.outbox
 }
 
 fn message(server: &mut Server, from: u32, now: u64, message: LinearMsg) -> Vec<(NodeId, LinearMsg)> {

@@ -1,13 +1,10 @@
 //! What the paper says, checked on small federations with scripted inputs.
 
-use cahoots_core::{
-    Algorithm, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId, Positions, Seating,
-    Setting,
-};
+use cahoots_core::{Algorithm, Learner, LinearStats, Machine, Membership, NodeId, Seating, Setting};
 
 use super::{Client, Server, SyncLinucb, Valid};
 use crate::kit::linear::{Chosen, LinearMsg, Signal};
-use crate::testing::released;
+use crate::testing::{released, step};
 
 fn setting() -> Setting {
     Setting::linear(3, 2, 2).with_horizon(10)
@@ -27,16 +24,6 @@ fn server(valid: &Valid, joined: u32) -> Server {
         step(&mut server, 0, |s, cx| s.on_membership(Membership::Joined(NodeId(id)), cx));
     }
     server
-}
-
-fn step<M: Machine>(
-    machine: &mut M,
-    now: u64,
-    input: impl FnOnce(&mut M, &mut Cx<'_, M::Msg>),
-) -> Vec<(NodeId, M::Msg)> {
-    let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
-    input(machine, &mut Cx::new(NodeId(0), now, &keys, &mut positions, &mut effects));
-    effects.outbox
 }
 
 fn observe(client: &mut Client) -> Vec<(NodeId, LinearMsg)> {

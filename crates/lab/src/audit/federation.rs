@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 
 use cahoots_algorithms::fclub::{CdpFclubDc, FclubMsg, GlobalServer, LocalServer};
+use cahoots_algorithms::kit::clusters::ChosenFor;
+use cahoots_core::drive::{Encoded, Event, Host, LearnerHost, Outcome, Outgoing};
 use cahoots_core::message::{decode, encode};
-use cahoots_core::{
-    Algorithm, Context, Cx, Effects, Keys, Learner as _, Machine as _, Membership, NodeId, Positions,
-    Seating, Setting, UserId,
-};
+use cahoots_core::{Algorithm, Context, Effects, Keys, Membership, NodeId, Seats, Setting, Tick, UserId};
 use serde_json::json;
 
 use super::Subject;
@@ -15,6 +14,8 @@ use super::Subject;
 const USERS: u32 = 2;
 /// Observations of the audited user; its first one differs.
 const OBSERVATIONS: usize = 24;
+/// All of it happens at one tick.
+const NOW: Tick = 1;
 
 pub(super) fn subjects() -> Vec<Subject> {
     let subject = Subject {
@@ -55,19 +56,28 @@ fn transcript(second: bool, seed: u64, params: serde_json::Value) -> f64 {
     let setting = Setting::linear(USERS as usize, 1, 1).with_hosts((0..USERS).map(NodeId));
     let params = serde_json::from_value(params).expect("parameters that can be read");
     let valid = CdpFclubDc::check(params, &setting).expect("parameters that fit");
-    let seat = |node| Seating::PerHost.seat(&setting, node);
+    let seats = Seats::of::<CdpFclubDc>(&valid, &setting);
+    let (nodes, seat) = ((0..USERS).map(NodeId), seats.seat(NodeId::SERVER));
+    let local = |node| {
+        let seat = seats.seat(node);
+        let local = CdpFclubDc::client(&valid, &seat);
+        LearnerHost::new(seat, local, 0)
+    };
     let mut run = Run {
         keys: Keys::from_seed(seed),
-        server: CdpFclubDc::server(&valid, &seat(NodeId::SERVER)),
-        locals: (0..USERS).map(|node| CdpFclubDc::client(&valid, &seat(NodeId(node)))).collect(),
-        positions: vec![Positions::default(); USERS as usize + 1],
+        server: Host::new(seat.clone(), CdpFclubDc::server(&valid, &seat)),
+        locals: nodes.clone().map(local).collect(),
+        effects: Effects::default(),
         wire: VecDeque::new(),
         sum: 0.0,
         uploads: 0,
         score: 0.0,
     };
-    for node in 0..USERS {
-        run.server(|server, cx| server.on_membership(Membership::Joined(NodeId(node)), cx));
+    for node in nodes.clone().chain([NodeId::SERVER]) {
+        run.event(node, Event::Start);
+    }
+    for node in nodes {
+        run.event(NodeId::SERVER, Event::Membership(Membership::Joined(node)));
     }
     for i in 0..OBSERVATIONS {
         let x = if i == 0 && !second { -1.0 } else { 1.0 };
@@ -79,48 +89,44 @@ fn transcript(second: bool, seed: u64, params: serde_json::Value) -> f64 {
 
 struct Run {
     keys: Keys,
-    server: GlobalServer,
-    locals: Vec<LocalServer>,
-    positions: Vec<Positions>,
-    wire: VecDeque<(NodeId, NodeId, FclubMsg)>,
+    server: Host<GlobalServer>,
+    locals: Vec<LearnerHost<LocalServer>>,
+    effects: Effects<FclubMsg>,
+    wire: VecDeque<(NodeId, Outgoing<FclubMsg>)>,
     sum: f64,
     uploads: u64,
     score: f64,
 }
 
 impl Run {
-    fn server(&mut self, input: impl FnOnce(&mut GlobalServer, &mut Cx<'_, FclubMsg>)) {
-        let mut effects = Effects::default();
-        let place = USERS as usize;
-        let mut cx = Cx::new(NodeId::SERVER, 1, &self.keys, &mut self.positions[place], &mut effects);
-        input(&mut self.server, &mut cx);
-        self.wire.extend(effects.outbox.into_iter().map(|(to, message)| (NodeId::SERVER, to, message)));
+    fn event(&mut self, node: NodeId, event: Event<Encoded<'_>>) {
+        let (keys, effects, mut out) = (&self.keys, &mut self.effects, Vec::new());
+        let outcome = match node {
+            NodeId::SERVER => self.server.apply(NOW, event, keys, effects, &mut out),
+            _ => self.locals[node.index()].apply(NOW, event, keys, effects, &mut out),
+        };
+        assert_eq!(outcome, Ok(Outcome::Done), "everyone is honest");
+        self.send(node, out);
     }
 
-    fn local(&mut self, node: u32, input: impl FnOnce(&mut LocalServer, &mut Cx<'_, FclubMsg>)) {
-        let mut effects = Effects::default();
-        let index = node as usize;
-        let mut cx = Cx::new(NodeId(node), 1, &self.keys, &mut self.positions[index], &mut effects);
-        input(&mut self.locals[index], &mut cx);
-        self.wire.extend(effects.outbox.into_iter().map(|(to, message)| (NodeId(node), to, message)));
+    fn send(&mut self, from: NodeId, out: Vec<Outgoing<FclubMsg>>) {
+        self.effects.facts.clear();
+        self.wire.extend(out.into_iter().map(|message| (from, message)));
     }
 
     fn deliver(&mut self) {
-        while let Some((from, to, message)) = self.wire.pop_front() {
+        while let Some((from, Outgoing { to, sequence, message, .. })) = self.wire.pop_front() {
+            let bytes = encode(&message);
             if from == NodeId(0) {
-                self.look(&message);
+                self.look(&bytes);
             }
-            if to == NodeId::SERVER {
-                self.server(|server, cx| server.on_message(from, message, cx).expect("an honest message"));
-            } else {
-                self.local(to.0, |local, cx| local.on_message(from, message, cx).expect("an honest message"));
-            }
+            self.event(to, Event::Message { from, sequence, skipped: 0, message: Encoded(&bytes) });
         }
     }
 
     /// What an outsider reads on the wire.
-    fn look(&mut self, message: &FclubMsg) {
-        if let Ok(FclubMsg::Upload { stats, .. }) = decode::<FclubMsg>(&encode(message)) {
+    fn look(&mut self, bytes: &[u8]) {
+        if let Ok(FclubMsg::Upload { stats, .. }) = decode::<FclubMsg>(bytes) {
             self.sum += stats.get().moment[0];
             self.uploads += 1;
             if self.uploads.is_power_of_two() {
@@ -130,11 +136,10 @@ impl Run {
     }
 
     fn observe(&mut self, node: u32, x: f64, reward: f64) {
-        let chosen = cahoots_algorithms::kit::clusters::ChosenFor {
-            user: UserId(node),
-            context: Context::from_slice(&[x]),
-        };
-        self.local(node, |local, cx| local.observe(chosen, reward, cx));
+        let chosen = ChosenFor { user: UserId(node), context: Context::from_slice(&[x]) };
+        let (keys, effects, mut out) = (&self.keys, &mut self.effects, Vec::new());
+        self.locals[node as usize].settle(NOW, chosen, reward, keys, effects, &mut out);
+        self.send(NodeId(node), out);
         self.deliver();
     }
 }

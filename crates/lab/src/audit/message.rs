@@ -1,7 +1,7 @@
 //! One mechanism by itself: what is in one message, or in all messages of one tree.
 
 use cahoots_core::{Keys, LinearStats, Mechanism as _, NodeId, Stream};
-use cahoots_privacy::{Budget, Calibration, Gaussian, Laplace, Part, Privatizer};
+use cahoots_privacy::{Budget, Calibration, Gaussian, Laplace, Privatizer, ReleaseKind};
 
 use super::Subject;
 
@@ -87,7 +87,7 @@ fn tree_with(deviation: f64, second: bool, seed: u64) -> f64 {
             exact.observe(&[if second { 1.0 } else { -1.0 }], 1.0);
         }
         privatizer.round(&mut exact);
-        sum += privatizer.mechanism(Part::Rest, &mut paid).release(exact, &mut rng).moment[0];
+        sum += privatizer.mechanism(ReleaseKind::Upload, &mut paid).release(exact, &mut rng).moment[0];
         if leaf.is_power_of_two() {
             score += sum;
         }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use cahoots_sim::ledger::Totals;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 use serde_json::Value as Json;
 
 use super::bounds::Theory;
@@ -10,61 +12,24 @@ use super::statistics::Estimate;
 use crate::experiment::Entry;
 use crate::run::{ManifestEntry, Privacy, Record};
 
-/// What `--json` prints and `summary.json` holds, one per entry.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// What is known of one entry when all its runs are over. `--json` prints it and `summary.json` holds it, as
+/// means over the seeds.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// Algorithm.
     pub algorithm: String,
     /// Label.
     pub label: String,
-    /// Number of seeds.
-    pub seeds: usize,
     /// Ticks.
     pub horizon: u64,
-    /// Interactions of a run.
-    pub steps: u64,
-    /// Mean pseudo-regret.
-    pub regret_mean: f64,
-    /// Its sample standard deviation; absent for one seed.
-    pub regret_sd: Option<f64>,
-    /// Half the width of its 95% confidence interval.
-    pub regret_ci95: Option<f64>,
-    /// Mean difference in regret to the first entry in the same world, paired by seed.
-    pub regret_vs_first_mean: f64,
-    /// Half the width of the 95% confidence interval of that difference.
-    pub regret_vs_first_ci95: Option<f64>,
-    /// Mean realised reward.
-    pub reward_mean: f64,
-    /// Half the width of its 95% confidence interval.
-    pub reward_ci95: Option<f64>,
-    /// Statistics from clients to the server.
-    pub uploads_mean: f64,
-    /// Statistics from the server to clients.
-    pub downloads_mean: f64,
-    /// Statistics between clients.
-    pub peer_messages_mean: f64,
-    /// All charged messages.
-    pub transfers_mean: f64,
-    /// Half the width of the 95% confidence interval of the transfers.
-    pub transfers_ci95: Option<f64>,
-    /// Numbers in charged messages.
-    pub scalars_mean: f64,
-    /// Encoded bytes of charged messages.
-    pub bytes_mean: f64,
+    /// What each run came to, seed by seed.
+    pub runs: Vec<Totals>,
+    /// Difference in regret to the first entry in the same world, paired by seed.
+    pub regret_vs_first: Estimate,
     /// Communication in the unit of the algorithm's paper.
-    pub cost_mean: f64,
-    /// Synchronous rounds.
-    pub rounds_mean: f64,
-    /// Signals, which are never charged.
-    pub control_messages_mean: f64,
-    /// Copies of messages that receivers dropped.
-    pub duplicates_dropped_mean: f64,
-    /// Messages that receivers refused.
-    pub refused_mean: f64,
-    /// Decisions whose reward never came.
-    pub abandoned_mean: f64,
+    pub cost: Estimate,
     /// Clusters in the end, where there are any.
-    pub clusters_mean: Option<f64>,
+    pub clusters: Option<f64>,
     /// What is promised about a client's data.
     pub privacy: Option<Privacy>,
     /// Other things the algorithm reported, last values.
@@ -89,10 +54,6 @@ impl Summary {
         theory: Theory,
     ) -> Summary {
         let over = |value: fn(&Record) -> f64| Estimate::new(records.iter().map(value));
-        let mean = |value: fn(&Record) -> f64| over(value).mean;
-        let (regret, reward) = (over(|record| record.regret), over(|record| record.reward));
-        let transfers = over(|record| record.traffic.transfers() as f64);
-        let paired = Estimate::new(records.iter().zip(first).map(|(own, first)| own.regret - first.regret));
         let mut metrics = metrics(records);
         if let Some(bounds) = theory(&entry.stage.scenario, &about.params) {
             let horizon = entry.stage.scenario.horizon as f64;
@@ -101,41 +62,86 @@ impl Summary {
         Summary {
             algorithm: entry.algorithm.clone(),
             label: entry.label.clone(),
-            seeds: records.len(),
             horizon: entry.stage.scenario.horizon,
-            steps: mean(|record| record.steps as f64).round() as u64,
-            regret_mean: regret.mean,
-            regret_sd: regret.sd,
-            regret_ci95: regret.ci95,
-            regret_vs_first_mean: paired.mean,
-            regret_vs_first_ci95: paired.ci95,
-            reward_mean: reward.mean,
-            reward_ci95: reward.ci95,
-            uploads_mean: mean(|record| record.traffic.uploads as f64),
-            downloads_mean: mean(|record| record.traffic.downloads as f64),
-            peer_messages_mean: mean(|record| record.traffic.peer_messages as f64),
-            transfers_mean: transfers.mean,
-            transfers_ci95: transfers.ci95,
-            scalars_mean: mean(|record| record.traffic.scalars as f64),
-            bytes_mean: mean(|record| record.traffic.bytes as f64),
-            cost_mean: mean(|record| record.cost),
-            rounds_mean: mean(|record| record.traffic.rounds as f64),
-            control_messages_mean: mean(|record| record.traffic.control_messages as f64),
-            duplicates_dropped_mean: mean(|record| record.duplicates_dropped as f64),
-            refused_mean: mean(|record| record.refused as f64),
-            abandoned_mean: mean(|record| record.abandoned as f64),
-            clusters_mean: metrics.remove("clusters"),
+            runs: records.iter().map(|record| record.totals).collect(),
+            regret_vs_first: Estimate::new(
+                records.iter().zip(first).map(|(own, first)| own.regret - first.regret),
+            ),
+            cost: over(|record| record.cost),
+            clusters: metrics.remove("clusters"),
             privacy: worst_privacy(records),
             metrics,
             params: about.params.clone(),
             stage: entry.stage.label.clone(),
-            ns_per_step: mean(|record| record.effort.nanoseconds as f64 / record.steps.max(1) as f64),
+            ns_per_step: over(|record| record.effort.nanoseconds as f64 / record.steps.max(1) as f64).mean,
             peak_rss_bytes: records
                 .iter()
                 .map(|record| record.effort.peak_rss_bytes)
                 .max()
                 .unwrap_or_default(),
         }
+    }
+
+    /// Any number of a run, over the seeds.
+    pub fn over(&self, value: impl Fn(&Totals) -> f64) -> Estimate {
+        Estimate::new(self.runs.iter().map(value))
+    }
+
+    /// Pseudo-regret.
+    pub fn regret(&self) -> Estimate {
+        self.over(|run| run.regret)
+    }
+
+    /// Realised reward.
+    pub fn reward(&self) -> Estimate {
+        self.over(|run| run.reward)
+    }
+
+    /// All charged messages.
+    pub fn transfers(&self) -> Estimate {
+        self.over(|run| run.traffic.transfers() as f64)
+    }
+}
+
+/// The one place where a run's numbers get the names that scripts know, and their order.
+impl Serialize for Summary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (regret, reward, transfers) = (self.regret(), self.reward(), self.transfers());
+        let mean = |value: fn(&Totals) -> u64| self.over(|run| value(run) as f64).mean;
+        let mut row = serializer.serialize_map(None)?;
+        row.serialize_entry("algorithm", &self.algorithm)?;
+        row.serialize_entry("label", &self.label)?;
+        row.serialize_entry("seeds", &self.runs.len())?;
+        row.serialize_entry("horizon", &self.horizon)?;
+        row.serialize_entry("steps", &(mean(|run| run.steps).round() as u64))?;
+        row.serialize_entry("regret_mean", &regret.mean)?;
+        row.serialize_entry("regret_sd", &regret.sd)?;
+        row.serialize_entry("regret_ci95", &regret.ci95)?;
+        row.serialize_entry("regret_vs_first_mean", &self.regret_vs_first.mean)?;
+        row.serialize_entry("regret_vs_first_ci95", &self.regret_vs_first.ci95)?;
+        row.serialize_entry("reward_mean", &reward.mean)?;
+        row.serialize_entry("reward_ci95", &reward.ci95)?;
+        row.serialize_entry("uploads_mean", &mean(|run| run.traffic.uploads))?;
+        row.serialize_entry("downloads_mean", &mean(|run| run.traffic.downloads))?;
+        row.serialize_entry("peer_messages_mean", &mean(|run| run.traffic.peer_messages))?;
+        row.serialize_entry("transfers_mean", &transfers.mean)?;
+        row.serialize_entry("transfers_ci95", &transfers.ci95)?;
+        row.serialize_entry("scalars_mean", &mean(|run| run.traffic.scalars))?;
+        row.serialize_entry("bytes_mean", &mean(|run| run.traffic.bytes))?;
+        row.serialize_entry("cost_mean", &self.cost.mean)?;
+        row.serialize_entry("rounds_mean", &mean(|run| run.traffic.rounds))?;
+        row.serialize_entry("control_messages_mean", &mean(|run| run.traffic.control_messages))?;
+        row.serialize_entry("duplicates_dropped_mean", &mean(|run| run.duplicates_dropped))?;
+        row.serialize_entry("refused_mean", &mean(|run| run.refused))?;
+        row.serialize_entry("abandoned_mean", &mean(|run| run.abandoned))?;
+        row.serialize_entry("clusters_mean", &self.clusters)?;
+        row.serialize_entry("privacy", &self.privacy)?;
+        row.serialize_entry("metrics", &self.metrics)?;
+        row.serialize_entry("params", &self.params)?;
+        row.serialize_entry("stage", &self.stage)?;
+        row.serialize_entry("ns_per_step", &self.ns_per_step)?;
+        row.serialize_entry("peak_rss_bytes", &self.peak_rss_bytes)?;
+        row.end()
     }
 }
 

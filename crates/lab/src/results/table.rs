@@ -4,7 +4,7 @@ use super::Summary;
 
 /// The summaries as a table for people.
 pub fn table(summaries: &[Summary]) -> String {
-    let compared = summaries.len() > 1 && summaries.iter().any(|summary| summary.regret_vs_first_mean != 0.0);
+    let compared = summaries.len() > 1 && summaries.iter().any(|summary| summary.regret_vs_first.mean != 0.0);
     let mut header = vec!["entry", "regret", "vs first", "reward", "transfers", "sent", "time per step"];
     if !compared {
         header.retain(|title| *title != "vs first");
@@ -14,15 +14,15 @@ pub fn table(summaries: &[Summary]) -> String {
     for summary in summaries {
         let first = stage != Some(&summary.stage);
         stage = Some(&summary.stage);
-        let mut row =
-            vec![summary.label.clone(), plus_minus(summary.regret_mean, summary.regret_ci95, false)];
+        let (regret, difference) = (summary.regret(), &summary.regret_vs_first);
+        let mut row = vec![summary.label.clone(), plus_minus(regret.mean, regret.ci95, false)];
         if compared {
-            let difference = || plus_minus(summary.regret_vs_first_mean, summary.regret_vs_first_ci95, true);
-            row.push(if first { "-".into() } else { difference() });
+            let difference = plus_minus(difference.mean, difference.ci95, true);
+            row.push(if first { "-".into() } else { difference });
         }
-        row.push(readable(summary.reward_mean));
-        row.push(grouped(summary.transfers_mean, 0));
-        row.push(bytes(summary.bytes_mean));
+        row.push(readable(summary.reward().mean));
+        row.push(grouped(summary.transfers().mean, 0));
+        row.push(bytes(summary.over(|run| run.traffic.bytes as f64).mean));
         row.push(duration(summary.ns_per_step));
         rows.push(row);
     }

@@ -24,7 +24,7 @@ fn every_part_of_a_key_counts() {
     let mut firsts = vec![
         Draw::keyed(1, Purpose::World, 2, 3).bits(),
         Draw::keyed(2, Purpose::World, 2, 3).bits(),
-        Draw::keyed(1, Purpose::Noise, 2, 3).bits(),
+        Draw::keyed(1, Purpose::RewardNoise, 2, 3).bits(),
         Draw::keyed(1, Purpose::World, 3, 2).bits(),
         Draw::keyed(1, Purpose::World, 2, 4).bits(),
     ];

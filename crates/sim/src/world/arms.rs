@@ -252,7 +252,7 @@ impl ArmsWorld {
         let number = counts[arm.index()];
         counts[arm.index()] += pulls;
         let number = if self.waiting { number | 1 << 63 } else { number };
-        Draw::keyed(self.seed, Purpose::Noise, u64::from(user.0) << 32 | u64::from(arm.0), number)
+        Draw::keyed(self.seed, Purpose::RewardNoise, u64::from(user.0) << 32 | u64::from(arm.0), number)
     }
 }
 

@@ -5,11 +5,11 @@ use cahoots_core::ParamError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contextual::{Contextual, Noise};
+use super::contextual::{Contextual, RewardNoise};
 use super::linear::{LinearLaw, LinearParams};
 use super::pool::PoolKind;
 use super::vectors::{anisotropic, centres, on_sphere};
-use super::{Part, World, WorldKind, check};
+use super::{World, WorldKind, WorldPart, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 
 /// Clusters where neither `clusters` nor `sizes` is given.
@@ -160,7 +160,8 @@ impl WorldKind for ClusteredParams {
             clusters = (0..clusters.len() as u32).collect();
         }
         let law = LinearLaw::new(seed, thetas, clusters, &linear).changing(self.changes.clone());
-        let world = Contextual::new(linear.setting(horizon), seed, Noise::Gaussian(self.reward_noise), law);
+        let world =
+            Contextual::new(linear.setting(horizon), seed, RewardNoise::Gaussian(self.reward_noise), law);
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.clients, seed)))
     }
 }
@@ -171,7 +172,7 @@ impl ClusteredParams {
     fn own_parameters(&self, seed: u64, thetas: &[f64], clusters: &[u32]) -> Vec<f64> {
         let mut step = vec![0.0; self.dim];
         let own = clusters.iter().enumerate().flat_map(|(place, &cluster)| {
-            let mut draw = Part::Deviation.draw(seed, (place % self.clients) as u64);
+            let mut draw = WorldPart::Deviation.draw(seed, (place % self.clients) as u64);
             on_sphere(&mut draw, &mut step);
             let length = self.spread * draw.uniform();
             let centre = &thetas[cluster as usize * self.dim..][..self.dim];
@@ -194,7 +195,7 @@ impl ClusteredParams {
     /// Cluster of each client, drawn for the `epoch`-th time.
     fn membership(&self, seed: u64, epoch: usize) -> Vec<u32> {
         let count = self.count();
-        let mut draw = Part::Assignment.draw(seed, epoch as u64);
+        let mut draw = WorldPart::Assignment.draw(seed, epoch as u64);
         let mut clusters: Vec<u32> = match &self.sizes {
             Some(sizes) => (0..).zip(sizes).flat_map(|(k, &size)| std::iter::repeat_n(k, size)).collect(),
             None if self.assignment == Assignment::Random => {

@@ -21,7 +21,7 @@ pub(crate) trait Law: Send {
 
 /// How a reward scatters around its expectation.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Noise {
+pub(crate) enum RewardNoise {
     /// Normal, with this standard deviation.
     Gaussian(f64),
     /// 0 or 1.
@@ -32,7 +32,7 @@ pub(crate) enum Noise {
 pub(crate) struct Contextual<L> {
     setting: Setting,
     seed: u64,
-    noise: Noise,
+    noise: RewardNoise,
     law: L,
     /// Whose arms `law` and `expected` hold.
     holds: Option<(Tick, UserId)>,
@@ -40,7 +40,7 @@ pub(crate) struct Contextual<L> {
 }
 
 impl<L: Law> Contextual<L> {
-    pub(crate) fn new(setting: Setting, seed: u64, noise: Noise, law: L) -> Contextual<L> {
+    pub(crate) fn new(setting: Setting, seed: u64, noise: RewardNoise, law: L) -> Contextual<L> {
         let expected = vec![0.0; setting.arms];
         Contextual { setting, seed, noise, law, holds: None, expected }
     }
@@ -69,10 +69,10 @@ impl<L: Law> World for Contextual<L> {
         self.hold(tick, user);
         let expected = self.expected[arm.index()];
         let best = largest(&self.expected);
-        let mut draw = Draw::keyed(self.seed, Purpose::Noise, tick, user.0.into());
+        let mut draw = Draw::keyed(self.seed, Purpose::RewardNoise, tick, user.0.into());
         let reward = match self.noise {
-            Noise::Gaussian(deviation) => expected + deviation * draw.normal(),
-            Noise::Bernoulli => f64::from(draw.uniform() < expected),
+            RewardNoise::Gaussian(deviation) => expected + deviation * draw.normal(),
+            RewardNoise::Bernoulli => f64::from(draw.uniform() < expected),
         };
         Pull { reward, expected, best, sides: None }
     }

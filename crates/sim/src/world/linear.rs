@@ -6,7 +6,7 @@ use cahoots_core::{ArmBuffer, ParamError, Setting, Tick, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contextual::{Contextual, Law, Noise};
+use super::contextual::{Contextual, Law, RewardNoise};
 use super::pool::{Pool, PoolKind};
 use super::vectors::{centres, dot, in_ball, on_sphere};
 use super::{World, WorldKind, check};
@@ -70,7 +70,7 @@ impl WorldKind for LinearParams {
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let thetas = centres(seed, 1, self.dim, 0.0, on_sphere)?;
         let law = LinearLaw::new(seed, thetas, Vec::new(), self);
-        let noise = Noise::Gaussian(self.reward_noise);
+        let noise = RewardNoise::Gaussian(self.reward_noise);
         let world = Contextual::new(self.setting(horizon), seed, noise, law);
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.clients, seed)))
     }

@@ -5,7 +5,7 @@ use cahoots_core::{ParamError, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Part;
+use super::WorldPart;
 
 /// Standard deviation of a client's own means around the common ones.
 const DEVIATION: f64 = 0.2;
@@ -93,7 +93,7 @@ impl Table {
 
     /// One row of uniform means, the best at least `min_gap` above the second.
     pub(crate) fn uniform(seed: u64, arms: usize, min_gap: f64) -> Table {
-        let mut draw = Part::Means.draw(seed, 0);
+        let mut draw = WorldPart::Means.draw(seed, 0);
         let mut values: Vec<f64> = (0..arms).map(|_| draw.uniform()).collect();
         widen(&mut values, min_gap);
         Table { arms, values }
@@ -103,7 +103,7 @@ impl Table {
     pub(crate) fn scattered(&self, seed: u64, clients: usize) -> Table {
         let mut values = Vec::with_capacity(clients * self.arms);
         for client in 0..clients {
-            let mut draw = Part::Deviation.draw(seed, client as u64);
+            let mut draw = WorldPart::Deviation.draw(seed, client as u64);
             let common = self.row(UserId(client as u32)).iter();
             values.extend(common.map(|mean| (mean + DEVIATION * draw.normal()).clamp(0.0, 1.0)));
         }
@@ -115,7 +115,7 @@ impl Table {
     pub(crate) fn around(&self, seed: u64, clients: usize, spread: f64, chances: bool) -> Table {
         let mut values = Vec::with_capacity(clients * self.arms);
         for client in 0..clients {
-            let mut draw = Part::Deviation.draw(seed, client as u64);
+            let mut draw = WorldPart::Deviation.draw(seed, client as u64);
             values.extend(self.values.iter().map(|mean| {
                 let room = if chances { mean.min(1.0 - mean) } else { f64::INFINITY };
                 mean + (spread * draw.normal()).clamp(-room, room)

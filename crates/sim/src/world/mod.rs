@@ -127,7 +127,7 @@ pub trait WorldKind: Serialize + DeserializeOwned + JsonSchema + 'static {
 
 /// The parts of a world that are drawn once per seed, each from a key of its own.
 #[derive(Clone, Copy)]
-enum Part {
+enum WorldPart {
     Theta = 1,
     Pool = 2,
     Assignment = 3,
@@ -137,7 +137,7 @@ enum Part {
     Deviation = 7,
 }
 
-impl Part {
+impl WorldPart {
     /// The generator of this part, or of its `index`-th piece.
     fn draw(self, seed: u64, index: u64) -> Draw {
         Draw::keyed(seed, Purpose::World, self as u64, index)

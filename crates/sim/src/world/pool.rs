@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Part;
+use super::WorldPart;
 use super::vectors::{anisotropic, dot, on_sphere};
 use crate::draw::Draw;
 
@@ -52,7 +52,7 @@ const FEW: usize = 64;
 impl Pool {
     /// A pool of `size` rows that offers `arms` of them at a time.
     pub(crate) fn new(seed: u64, kind: PoolKind, size: usize, dim: usize, arms: usize) -> Pool {
-        let (mut draw, law) = (Part::Pool.draw(seed, 0), kind.law());
+        let (mut draw, law) = (WorldPart::Pool.draw(seed, 0), kind.law());
         let mut rows = vec![0.0; size * dim];
         rows.chunks_exact_mut(dim).for_each(|row| law(&mut draw, row));
         assert!(rows.iter().all(|x| x.is_finite()), "a law of arms without numbers");

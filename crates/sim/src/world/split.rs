@@ -11,10 +11,10 @@ use cahoots_core::{ArmBuffer, ParamError, Setting, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contextual::{Contextual, Law, Noise};
+use super::contextual::{Contextual, Law, RewardNoise};
 use super::pool::{Pool, PoolKind};
 use super::vectors::{dot, in_ball, on_sphere};
-use super::{Part, World, WorldKind, check};
+use super::{World, WorldKind, WorldPart, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::Draw;
 
@@ -149,7 +149,7 @@ impl WorldKind for SplitParams {
             .with_horizon(horizon)
             .with_reward_noise(self.reward_noise);
         let law = SplitLaw::new(seed, self);
-        let world = Contextual::new(setting, seed, Noise::Gaussian(self.reward_noise), law);
+        let world = Contextual::new(setting, seed, RewardNoise::Gaussian(self.reward_noise), law);
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.clients, seed)))
     }
 }
@@ -190,7 +190,7 @@ impl SplitLaw {
         let dims = params.local();
         let (dim, arms, shared_features) = (params.dim_global, params.arms, params.shared_features);
         let mut theta = vec![0.0; dim];
-        on_sphere(&mut Part::Theta.draw(seed, 0), &mut theta);
+        on_sphere(&mut WorldPart::Theta.draw(seed, 0), &mut theta);
         let source = if params.pool == PoolKind::Ball {
             Source::Ball { global: vec![0.0; arms * dim], local: Vec::with_capacity(arms * dims.largest()) }
         } else {
@@ -213,7 +213,7 @@ impl Law for SplitLaw {
     fn draw(&mut self, user: UserId, draw: &mut Draw, expected: &mut [f64]) {
         if self.owner != Some(user) {
             self.own_theta.resize(self.dims.of(user), 0.0);
-            on_sphere(&mut Part::LocalTheta.draw(self.seed, user.0.into()), &mut self.own_theta);
+            on_sphere(&mut WorldPart::LocalTheta.draw(self.seed, user.0.into()), &mut self.own_theta);
             self.owner = Some(user);
         }
         let own_part = self.own_part();
@@ -265,7 +265,7 @@ mod tests {
     use crate::world::tests::{rows, seat};
     use cahoots_core::ArmIndex;
 
-    fn parameter(seed: u64, part: Part, index: u64, dim: usize) -> Vec<f64> {
+    fn parameter(seed: u64, part: WorldPart, index: u64, dim: usize) -> Vec<f64> {
         let mut theta = vec![0.0; dim];
         on_sphere(&mut part.draw(seed, index), &mut theta);
         theta
@@ -279,10 +279,10 @@ mod tests {
                 SplitParams { clients: 3, dim_global: 5, dim_local, pool, arms: 6, ..Default::default() };
             let (mut world, _) = params.build(10, 8).unwrap();
             assert_eq!(world.setting().local_dims, [3, 1, 4]);
-            let theta = parameter(8, Part::Theta, 0, 5);
+            let theta = parameter(8, WorldPart::Theta, 0, 5);
             let mut arms = ArmBuffer::default();
             for (user, dim) in [(0, 3), (1, 1), (2, 4), (1, 1)] {
-                let own_theta = parameter(8, Part::LocalTheta, user.into(), dim);
+                let own_theta = parameter(8, WorldPart::LocalTheta, user.into(), dim);
                 world.offer(1, UserId(user), &mut arms);
                 assert!(arms.arm_set(&seat(world.as_ref(), user)).is_ok());
                 let (global, local) = (rows(&arms.features), rows(&arms.local));

@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::clustered::block;
-use super::contextual::{Contextual, Law, Noise};
+use super::contextual::{Contextual, Law, RewardNoise};
 use super::vectors::{centres, dot, on_sphere};
-use super::{Part, World, WorldKind, check};
+use super::{World, WorldKind, WorldPart, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::Draw;
 
@@ -98,7 +98,7 @@ impl PreferenceFile {
             let problem = format!("{} has {} different preferences: lower clusters", self.file, rows.len());
             return Err(ParamError::new("preferences", problem));
         }
-        Part::Theta.draw(seed, 0).shuffle(&mut rows);
+        WorldPart::Theta.draw(seed, 0).shuffle(&mut rows);
         rows.truncate(clusters);
         Ok(rows.concat())
     }
@@ -164,7 +164,7 @@ impl WorldKind for UsersParams {
             },
             items: vec![FRAC_1_SQRT_2; self.arms * self.dim],
         };
-        let world = Contextual::new(setting, seed, Noise::Bernoulli, law);
+        let world = Contextual::new(setting, seed, RewardNoise::Bernoulli, law);
         Ok((Box::new(world), Arrivals::new(&self.arrivals, self.users, seed)))
     }
 }
@@ -174,7 +174,7 @@ impl UsersParams {
         let mut hosts: Vec<NodeId> =
             (0..self.users).map(|user| NodeId(block(user, self.users, self.servers))).collect();
         if self.layout == Layout::Random {
-            Part::Layout.draw(seed, 0).shuffle(&mut hosts);
+            WorldPart::Layout.draw(seed, 0).shuffle(&mut hosts);
         }
         hosts
     }

@@ -3,7 +3,7 @@
 
 use cahoots_core::ParamError;
 
-use super::Part;
+use super::WorldPart;
 use crate::draw::Draw;
 
 /// Tries per centre before a separation is called impossible.
@@ -71,7 +71,7 @@ pub(crate) fn centres(
     let mut found: Vec<f64> = Vec::with_capacity(count * dim);
     let mut centre = vec![0.0; dim];
     for index in 0..count {
-        let mut draw = Part::Theta.draw(seed, index as u64);
+        let mut draw = WorldPart::Theta.draw(seed, index as u64);
         let mut apart = false;
         for _ in 0..TRIES {
             law(&mut draw, &mut centre);
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn draw() -> Draw {
-        Part::Theta.draw(11, 0)
+        WorldPart::Theta.draw(11, 0)
     }
 
     #[test]

@@ -183,7 +183,7 @@ fn authors_fidelity_decides_once_more_with_the_old_model_but_alternates_on_the_n
     for (fidelity, fresh) in [("paper", true), ("authors", false)] {
         let mut client = client(json!({ "fidelity": fidelity, "warm_up": false }), &setting, 0);
         let message = LinearMsg::Download { view: view.clone(), merged: 0 };
-        step(&mut client, |c, cx| c.on_message(NodeId::SERVER, message, cx).unwrap());
+        step(&mut client, 1, |c, cx| c.on_message(NodeId::SERVER, message, cx).unwrap());
         let arms = offer(&random_arms(&mut random(16), 2, 1));
         choice(&mut client, &arms, &setting, 0);
         assert_eq!(client.known().model_count() == 51, fresh, "{fidelity}");

@@ -6,14 +6,15 @@ mod parameters;
 mod state0;
 
 use cahoots_core::{
-    Algorithm, ArmBuffer, ArmIndex, Cx, Effects, Keys, Learner, LinearStats, Machine, Membership, NodeId,
-    Positions, Seating, Setting, Stream, UserId,
+    Algorithm, ArmBuffer, ArmIndex, Keys, Learner, LinearStats, Machine, Membership, NodeId, Seating,
+    Setting, Stream, UserId,
 };
 use serde_json::Value;
 
 use super::{AsyncLinucbAm, Client, Valid};
 use crate::async_linucb::Server;
 use crate::kit::linear::{Chosen, LinearMsg};
+use crate::testing::step;
 
 const RIDGE: f64 = 0.1;
 
@@ -44,19 +45,9 @@ fn inner(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// One step of a machine; what it sent.
-fn step<M: Machine>(
-    machine: &mut M,
-    input: impl FnOnce(&mut M, &mut Cx<'_, M::Msg>),
-) -> Vec<(NodeId, M::Msg)> {
-    let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
-    input(machine, &mut Cx::new(NodeId(0), 1, &keys, &mut positions, &mut effects));
-    effects.outbox
-}
-
 fn observe(client: &mut Client, global: &[f64], local: &[f64], reward: f64) -> Vec<(NodeId, LinearMsg)> {
     let context = [global, local].concat().as_slice().into();
-    step(client, |c, cx| c.observe(Chosen { context }, reward, cx))
+    step(client, 1, |c, cx| c.observe(Chosen { context }, reward, cx))
 }
 
 /// Arms with these features, global and local.
@@ -105,7 +96,7 @@ impl Federation {
     ) -> usize {
         let index = id as usize;
         if !std::mem::replace(&mut self.joined[index], true) {
-            let sent = step(&mut self.server, |s, cx| s.on_membership(Membership::Joined(NodeId(id)), cx));
+            let sent = step(&mut self.server, 1, |s, cx| s.on_membership(Membership::Joined(NodeId(id)), cx));
             self.deliver(NodeId::SERVER, sent);
         }
         let arm = choice(&mut self.clients[index], &offer(arms), &self.setting, id).index();
@@ -120,9 +111,9 @@ impl Federation {
         for (to, message) in messages {
             self.sent.push((from, to, message.clone()));
             let answers = if to == NodeId::SERVER {
-                step(&mut self.server, |s, cx| s.on_message(from, message, cx).unwrap())
+                step(&mut self.server, 1, |s, cx| s.on_message(from, message, cx).unwrap())
             } else {
-                step(&mut self.clients[to.index()], |c, cx| c.on_message(from, message, cx).unwrap())
+                step(&mut self.clients[to.index()], 1, |c, cx| c.on_message(from, message, cx).unwrap())
             };
             self.deliver(to, answers);
         }

@@ -20,7 +20,7 @@ fn view(rng: &mut Stream, version: u64, theta: &[f64], count: u64) -> Arc<View> 
 
 fn download(client: &mut Client, view: Arc<View>) {
     let message = LinearMsg::Download { view, merged: 0 };
-    step(client, |c, cx| c.on_message(NodeId::SERVER, message, cx).unwrap());
+    step(client, 1, |c, cx| c.on_message(NodeId::SERVER, message, cx).unwrap());
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn alg5_state0_is_linucb_on_stacked_features_decision_for_decision() {
         assert_eq!(choice(&mut client, &offer(&arms), &setting, 0), arm, "round {round}");
         choices.insert(arm);
         let reward = arms[arm.index()].0[0] + 0.1 * rng.normal();
-        step(&mut alone, |c, cx| c.observe(pending, reward, cx));
+        step(&mut alone, 1, |c, cx| c.observe(pending, reward, cx));
         assert!(observe(&mut client, &arms[arm.index()].0, &arms[arm.index()].1, reward).is_empty());
     }
     assert!(client.is_warming_up() && choices.len() == 4);
@@ -162,7 +162,7 @@ fn a_reward_may_come_after_state0_is_over() {
         observe(&mut client, &vector(&mut rng, 2), &vector(&mut rng, 1), 0.1);
     }
     let before = client.own().total().count;
-    step(&mut client, |c, cx| c.observe(early, 0.2, cx));
+    step(&mut client, 1, |c, cx| c.observe(early, 0.2, cx));
     assert_eq!(client.own().total().count, before + 1);
 }
 

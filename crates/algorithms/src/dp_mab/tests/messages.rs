@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use cahoots_core::message::{Message, decode};
+use cahoots_core::message::decode;
 use cahoots_core::{ArmIndex, NodeId, wire};
 use prost::Message as _;
 
 use super::super::message::{Labels, MabMsg, Table};
 use crate::kit::arms::ArmMsg;
-use crate::testing::released;
+use crate::testing::{assert_golden, assert_round_trips, released};
 
 fn examples() -> Vec<MabMsg> {
     let nodes = |list: &[u32]| list.iter().map(|n| NodeId(*n)).collect::<Vec<_>>();
@@ -29,23 +29,12 @@ fn examples() -> Vec<MabMsg> {
 
 #[test]
 fn lengths_are_known_without_encoding_and_round_trips_are_exact() {
-    for message in examples() {
-        let bytes = message.to_wire().encode_to_vec();
-        assert_eq!(bytes.len(), message.wire_len(), "{message:?}");
-        let back = decode::<MabMsg>(&bytes).unwrap();
-        assert_eq!(back.to_wire().encode_to_vec(), bytes);
-        assert_eq!((back.kind(), back.scalars()), (message.kind(), message.scalars()));
-    }
+    assert_round_trips(&examples());
 }
 
 #[test]
 fn the_bytes_on_the_wire_are_what_they_always_were() {
-    let bytes: Vec<String> = examples()
-        .iter()
-        .map(|m| m.to_wire().encode_to_vec().iter().map(|b| format!("{b:02x}")).collect())
-        .collect();
-    let golden = include_str!("../../../testdata/mab_messages.hex");
-    assert_eq!(bytes, golden.lines().collect::<Vec<_>>());
+    assert_golden(&examples(), include_str!("../../../testdata/mab_messages.hex"));
 }
 
 #[test]

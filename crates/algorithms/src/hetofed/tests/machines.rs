@@ -1,6 +1,6 @@
 //! Scripted inputs, one machine at a time.
 
-use cahoots_core::{Fact, Learner, Tick};
+use cahoots_core::{Cx, Fact, Learner, Tick};
 use serde_json::json;
 
 use super::*;
@@ -93,11 +93,11 @@ fn figure_1_clusters_overlap() {
 fn beyond_the_cap_clusters_are_still_of_mutually_similar_clients_and_it_is_said() {
     let valid = valid::<Hetofed>(3, json!({ "max_clusters": 1 }));
     let mut server = server(&valid);
-    let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
-    for (id, second) in (0..).zip(CHAIN) {
-        let mut cx = Cx::new(NodeId::SERVER, 1, &keys, &mut positions, &mut effects);
-        server.on_message(NodeId(id), upload(1, data(20, second)), &mut cx).unwrap();
-    }
+    let (_, effects) = Cx::rehearse(NodeId::SERVER, 1, |cx| {
+        for (id, second) in (0..).zip(CHAIN) {
+            server.on_message(NodeId(id), upload(1, data(20, second)), cx).unwrap();
+        }
+    });
     let fallbacks = Fact::Level("clique_fallbacks".into(), 1.0);
     assert!(effects.facts.contains(&fallbacks), "{:?}", effects.facts);
     // Clients 0 and 2 differ: never in one cluster. Everyone is in one.

@@ -127,7 +127,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use crate::testing::released;
+    use crate::testing::{assert_golden, assert_round_trips, released};
 
     fn examples() -> Vec<ArmMsg> {
         let arms = |arms: &[u32]| arms.iter().map(|arm| ArmIndex(*arm)).collect::<Vec<_>>();
@@ -146,24 +146,12 @@ mod tests {
 
     #[test]
     fn lengths_are_known_without_encoding_and_round_trips_are_exact() {
-        for message in examples() {
-            let bytes = message.to_wire().encode_to_vec();
-            assert_eq!(bytes.len(), message.wire_len(), "{message:?}");
-            let back = decode::<ArmMsg>(&bytes).unwrap();
-            assert_eq!(back.to_wire().encode_to_vec(), bytes);
-            assert_eq!(back.kind(), message.kind());
-            assert_eq!(back.scalars(), message.scalars());
-        }
+        assert_round_trips(&examples());
     }
 
     #[test]
     fn the_bytes_on_the_wire_are_what_they_always_were() {
-        let bytes: Vec<String> = examples()
-            .iter()
-            .map(|m| m.to_wire().encode_to_vec().iter().map(|b| format!("{b:02x}")).collect())
-            .collect();
-        let golden = include_str!("../../../testdata/arm_messages.hex");
-        assert_eq!(bytes, golden.lines().collect::<Vec<_>>());
+        assert_golden(&examples(), include_str!("../../../testdata/arm_messages.hex"));
     }
 
     #[test]

@@ -194,7 +194,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
-    use crate::testing::released;
+    use crate::testing::{assert_golden, assert_round_trips, released};
 
     fn examples() -> Vec<LinearMsg> {
         let mut stats = LinearStats::empty(2);
@@ -215,22 +215,12 @@ mod tests {
 
     #[test]
     fn lengths_are_known_without_encoding_and_round_trips_are_exact() {
-        for message in examples() {
-            let bytes = message.to_wire().encode_to_vec();
-            assert_eq!(bytes.len(), message.wire_len(), "{message:?}");
-            let back = decode::<LinearMsg>(&bytes).unwrap();
-            assert_eq!(back.to_wire().encode_to_vec(), bytes);
-        }
+        assert_round_trips(&examples());
     }
 
     #[test]
     fn the_bytes_on_the_wire_are_what_they_always_were() {
-        let bytes: Vec<String> = examples()
-            .iter()
-            .map(|m| m.to_wire().encode_to_vec().iter().map(|b| format!("{b:02x}")).collect())
-            .collect();
-        let golden = include_str!("../../../testdata/linear_messages.hex");
-        assert_eq!(bytes, golden.lines().collect::<Vec<_>>());
+        assert_golden(&examples(), include_str!("../../../testdata/linear_messages.hex"));
     }
 
     #[test]

@@ -198,10 +198,10 @@ fn an_abandoned_pull_returns_to_its_schedule_and_the_phase_waits_for_it() {
     }
     // Nothing is left to explore, but two rewards are missing: exploit.
     assert!(!decide(&mut client, 3).1.exploring);
-    assert!(step(&mut client, |c, cx| c.abandon(lost, cx)).is_empty());
+    assert!(step(&mut client, 1, |c, cx| c.abandon(lost, cx)).is_empty());
     assert_eq!(client.plan(), Some(&[(ArmIndex(0), 1)][..]));
     assert_eq!(pull(&mut client, &[1.0; 3]).0, 0);
-    let sent = step(&mut client, |c, cx| c.observe(late, 1.0, cx));
+    let sent = step(&mut client, 1, |c, cx| c.observe(late, 1.0, cx));
     assert!(matches!(sent[..], [(NodeId::SERVER, ArmMsg::Upload { .. })]), "the last reward ends the phase");
 }
 
@@ -216,7 +216,7 @@ fn a_block_of_planned_pulls_is_the_same_as_its_single_pulls() {
             let pulls = (cahoots_core::plan::total(plan) - 1).clamp(1, 7);
             let split = cahoots_core::plan::split(plan, pulls);
             let sums: Vec<_> = split.iter().map(|&(a, n)| (a, n, n as f64 * rewards[a.index()])).collect();
-            step(&mut block, |c, cx| c.observe_block(&sums, cx));
+            step(&mut block, 1, |c, cx| c.observe_block(&sums, cx));
             (0..pulls).for_each(|_| drop(pull(&mut single, &rewards)));
             assert!(snapshot::save(&single) == snapshot::save(&block), "{fidelity}");
         }
@@ -228,7 +228,7 @@ fn what_the_server_would_not_say_is_refused() {
     let (_, mut client) = short(json!({}));
     let refuse = |client: &mut Client, from: NodeId, message: ArmMsg| {
         let before = snapshot::save(client);
-        let sent = step(client, |c, cx| assert!(c.on_message(from, message, cx).is_err()));
+        let sent = step(client, 1, |c, cx| assert!(c.on_message(from, message, cx).is_err()));
         assert!(sent.is_empty() && snapshot::save(client) == before);
     };
     refuse(&mut client, NodeId::SERVER, means(1, &[0, 1, 2], &[0.0; 3]));

@@ -85,7 +85,7 @@ fn section_6_the_authors_code_pulls_every_arm_at_least_once() {
 fn an_active_set_without_its_gaps_is_refused() {
     let (mut client, _) = first_phase(json!({ "schedule": 10 }), &[0.5; 3], &[0.5; 3]);
     let refuse = |client: &mut Client, message: ArmMsg| {
-        step(client, |c, cx| assert!(c.on_message(NodeId::SERVER, message, cx).is_err()))
+        step(client, 1, |c, cx| assert!(c.on_message(NodeId::SERVER, message, cx).is_err()))
     };
     refuse(&mut client, active(2, &[0, 1, 2]));
     refuse(&mut client, means(2, &[0, 1, 2], &[0.5, 0.0, 0.5]));

@@ -7,14 +7,12 @@ mod params;
 mod server;
 mod wire;
 
-use cahoots_core::{
-    Algorithm, ArmIndex, ArmSet, Cx, Effects, Keys, Learner, Machine, NodeId, Positions, Seating, Setting,
-    UserId,
-};
+use cahoots_core::{Algorithm, ArmIndex, ArmSet, Keys, Learner, Machine, NodeId, Seating, Setting, UserId};
 use serde_json::Value;
 
 use super::{Client, PfUcb, PfUcbEnhanced, Server, Valid};
 use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues};
+use crate::testing::step;
 
 fn setting(clients: usize, arms: usize, horizon: u64) -> Setting {
     Setting::k_armed(clients, arms).with_horizon(horizon).with_reward_noise(1.0)
@@ -46,27 +44,18 @@ fn server(valid: &Valid, setting: &Setting) -> Server {
     PfUcb::server(valid, &Seating::PerUser.seat(setting, NodeId::SERVER))
 }
 
-fn step<M: Machine>(
-    machine: &mut M,
-    input: impl FnOnce(&mut M, &mut Cx<'_, M::Msg>),
-) -> Vec<(NodeId, M::Msg)> {
-    let (keys, mut positions, mut effects) = (Keys::from_seed(0), Positions::default(), Effects::default());
-    input(machine, &mut Cx::new(NodeId(0), 1, &keys, &mut positions, &mut effects));
-    effects.outbox
-}
-
 /// One decision without its reward.
 fn decide(client: &mut Client, arms: usize) -> (ArmIndex, crate::kit::arms::Pull) {
     let mut rng = Keys::from_seed(0).choice(NodeId(0), 1);
     let choice = client.choose(UserId(0), ArmSet::plain(arms).unwrap(), &mut rng);
-    step(client, |c, cx| c.commit(&choice.pending, cx));
+    step(client, 1, |c, cx| c.commit(&choice.pending, cx));
     (choice.arm(), choice.pending)
 }
 
 /// A decision and its reward; what was sent.
 fn pull(client: &mut Client, means: &[f64]) -> (u32, Vec<(NodeId, ArmMsg)>) {
     let (arm, pending) = decide(client, means.len());
-    (arm.0, step(client, |c, cx| c.observe(pending, means[arm.index()], cx)))
+    (arm.0, step(client, 1, |c, cx| c.observe(pending, means[arm.index()], cx)))
 }
 
 /// Pulls until something is sent; the arms that were pulled, and what was sent.
@@ -84,7 +73,7 @@ fn explore(client: &mut Client, means: &[f64]) -> (Vec<u32>, Vec<(NodeId, ArmMsg
 
 /// The server's answer to a client, which must take it.
 fn tell(client: &mut Client, message: ArmMsg) -> Vec<(NodeId, ArmMsg)> {
-    step(client, |c, cx| c.on_message(NodeId::SERVER, message, cx).unwrap())
+    step(client, 1, |c, cx| c.on_message(NodeId::SERVER, message, cx).unwrap())
 }
 
 fn arms(arms: &[u32]) -> Vec<ArmIndex> {

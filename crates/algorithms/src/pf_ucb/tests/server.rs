@@ -18,7 +18,7 @@ fn set(number: u64, phase: u64, of: &[u32]) -> ArmMsg {
 }
 
 fn say(server: &mut Server, from: u32, message: ArmMsg) -> Vec<(NodeId, ArmMsg)> {
-    step(server, |s, cx| s.on_message(NodeId(from), message, cx).unwrap())
+    step(server, 1, |s, cx| s.on_message(NodeId(from), message, cx).unwrap())
 }
 
 fn to(sent: &[(NodeId, ArmMsg)]) -> Vec<u32> {
@@ -69,7 +69,7 @@ fn alg2_line_2_ends_when_no_arm_is_active() {
     say(&mut server, 0, set(2, 2, &[]));
     let sent = say(&mut server, 1, set(2, 2, &[]));
     assert!(matches!(&sent[0].1, ArmMsg::DownloadActive(active) if active.arms.is_empty()));
-    step(&mut server, |s, cx| {
+    step(&mut server, 1, |s, cx| {
         assert!(s.on_message(NodeId(0), upload(3, 2, &[], &[]), cx).is_err(), "it is over");
     });
 }
@@ -106,7 +106,7 @@ fn what_no_client_would_send_is_refused() {
     let mut server = server(&valid(json!({}), &setting), &setting);
     let refuse = |server: &mut Server, from: u32, message: ArmMsg| {
         let before = snapshot::save(server);
-        let sent = step(server, |s, cx| assert!(s.on_message(NodeId(from), message, cx).is_err()));
+        let sent = step(server, 1, |s, cx| assert!(s.on_message(NodeId(from), message, cx).is_err()));
         assert!(sent.is_empty() && snapshot::save(server) == before);
     };
     let all = [0, 1];
@@ -131,7 +131,7 @@ fn a_client_that_leaves_does_not_hold_up_the_others() {
     let mut server = server(&valid(json!({}), &setting), &setting);
     say(&mut server, 0, upload(1, 1, &[0], &[0.5]));
     say(&mut server, 2, upload(1, 1, &[0], &[1.0]));
-    let sent = step(&mut server, |s, cx| s.on_membership(Membership::Left(NodeId(1)), cx));
+    let sent = step(&mut server, 1, |s, cx| s.on_membership(Membership::Left(NodeId(1)), cx));
     assert_eq!(to(&sent), [0, 2]);
     let ArmMsg::Download(means) = &sent[0].1 else { panic!("{sent:?}") };
     assert_eq!(means.values, [0.75]);

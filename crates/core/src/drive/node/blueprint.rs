@@ -19,7 +19,7 @@ const REMEMBER: u32 = 4096;
 /// A node as it was saved: its replicated state, and what awaited confirmation.
 #[derive(Clone, Copy, Debug)]
 pub struct Saved<'a> {
-    /// From [`ServerNode::save`] or [`ClientNode::save`].
+    /// From [`Node::save`](super::Node::save).
     pub state: &'a [u8],
     /// From [`Queues::save`].
     pub queues: &'a [u8],
@@ -67,7 +67,7 @@ impl<A: Algorithm> Blueprint<A> {
     }
 }
 
-/// The machine in what [`ServerNode::save`] gave, to look at.
+/// The machine in what [`Node::save`](super::Node::save) gave, to look at.
 pub fn saved_server<M: Machine>(state: &[u8]) -> Result<M, SnapshotError> {
     let ((machine, ..), ..): (host::Parts<M>, u64, String) = snapshot::restore(state)?;
     Ok(machine)

@@ -1,59 +1,66 @@
 //! A client's machine, driven.
 
-use super::around::{Agreed, Around, CHECKED, entry, read};
-use super::{ClientNode, Decided, Log, Step};
+use serde::Serialize;
+
+use super::around::Posting;
+use super::driven::{Driven, Hosting};
+use super::{ClientNode, Decided, Log};
 use crate::contract::arms::{ArmBuffer, ArmError};
+use crate::contract::context::Effects;
 use crate::contract::machine::{Algorithm, Learner};
 use crate::contract::setting::Seat;
 use crate::drive::decision::{DecisionId, RewardError, Taken};
-use crate::drive::event::{Event, Input, Outcome, Timed};
+use crate::drive::event::{Input, Outcome};
+use crate::drive::host::Host;
 use crate::drive::learner::LearnerHost;
-use crate::drive::link::{Arrival, Ends};
-use crate::drive::queue::Queues;
-use crate::drive::snapshot;
-use crate::error::{Misbehaviour, ParamError};
 use crate::ids::{NodeId, Tick, UserId};
 use crate::rng::Keys;
 
-pub(super) struct Client<A: Algorithm> {
-    pub(super) host: LearnerHost<A::Client>,
-    pub(super) agreed: Agreed,
-    pub(super) around: Around<A::Msg>,
-}
+pub(super) type Client<A> = Driven<A, LearnerHost<<A as Algorithm>::Client>>;
 
-type Pending<A> = <<A as Algorithm>::Client as Learner>::Pending;
+impl<A: Algorithm> Hosting<A> for LearnerHost<A::Client> {
+    type Machine = A::Client;
+    type Pending = <A::Client as Learner>::Pending;
 
-impl<A: Algorithm> Client<A> {
-    fn apply(&mut self, now: Tick, input: Input<Pending<A>>, keys: &Keys) -> Result<Outcome, String> {
-        if let Input::Change { version, params } = input {
-            let valid = self.agreed.check::<A>(&params).map_err(|e| e.to_string())?;
-            A::change_client(&valid, self.host.host_mut().machine_mut());
-            (self.agreed.version, self.agreed.params) = (version, params);
-            return Ok(Outcome::Done);
-        }
-        let host = &mut self.host;
-        self.around.drive(|effects, out| {
-            match input {
-                Input::Event(event) => {
-                    return host.apply(now, event.borrowed(), keys, effects, out).map_err(|e| e.to_string());
-                }
-                Input::Decide { id, pending } => host.decide(now, id, pending, keys, effects, out),
-                Input::Reward { id, value } => {
-                    host.reward(now, id, value, keys, effects, out).map_err(|e| e.to_string())?;
-                }
-                Input::Abandon { id } => {
-                    host.abandon(now, id, keys, effects, out).map_err(|e| e.to_string())?;
-                }
-                Input::Change { .. } => unreachable!("applied above"),
-            }
-            Ok(Outcome::Done)
-        })
+    fn host(&self) -> &Host<A::Client> {
+        LearnerHost::host(self)
     }
 
-    /// Log, then step.
-    fn input(&mut self, now: Tick, input: Input<Pending<A>>, keys: &Keys, log: &mut dyn Log) -> Outcome {
-        log.append(entry(now, &input));
-        self.apply(now, input, keys).expect(CHECKED)
+    fn apply(
+        &mut self,
+        now: Tick,
+        input: Input<Self::Pending>,
+        keys: &Keys,
+        effects: &mut Effects<A::Msg>,
+        out: &mut Posting<'_>,
+    ) -> Result<Outcome, String> {
+        match input {
+            Input::Event(event) => {
+                return LearnerHost::apply(self, now, event.borrowed(), keys, effects, out)
+                    .map_err(|e| e.to_string());
+            }
+            Input::Decide { id, pending } => self.decide(now, id, pending, keys, effects, out),
+            Input::Reward { id, value } => {
+                self.reward(now, id, value, keys, effects, out).map_err(|e| e.to_string())?;
+            }
+            Input::Abandon { id } => {
+                self.abandon(now, id, keys, effects, out).map_err(|e| e.to_string())?;
+            }
+            Input::Change { .. } => unreachable!("not an input of the machine"),
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn change(&mut self, valid: &A::Valid) {
+        A::change_client(valid, self.host_mut().machine_mut());
+    }
+
+    fn parts(&self) -> impl Serialize {
+        LearnerHost::parts(self)
+    }
+
+    fn state(&self) -> Vec<u8> {
+        LearnerHost::state(self)
     }
 }
 
@@ -103,45 +110,6 @@ impl<A: Algorithm> ClientNode for Client<A> {
         Ok(taken)
     }
 
-    fn check(&self, from: NodeId, sequence: u64, skipped: u64) -> Result<Arrival, Misbehaviour> {
-        self.host.host().check(from, sequence, skipped)
-    }
-
-    fn event(&mut self, now: Tick, event: Event<Vec<u8>>, keys: &Keys, log: &mut dyn Log) -> Outcome {
-        self.input(now, Input::Event(event), keys, log)
-    }
-
-    fn change(&mut self, now: Tick, version: u64, params: &str, log: &mut dyn Log) -> Result<(), ParamError> {
-        self.agreed.check::<A>(params)?;
-        if version > self.agreed.version {
-            let change = Input::Change { version, params: params.into() };
-            log.append(entry(now, &change));
-            self.apply(now, change, &Keys::from_seed(0)).expect(CHECKED);
-        }
-        Ok(())
-    }
-
-    fn params(&self) -> (u64, &str) {
-        (self.agreed.version, &self.agreed.params)
-    }
-
-    fn replay(&mut self, entry: &[u8], keys: &Keys) -> Result<Tick, String> {
-        let Timed { now, input } = read::<Input<Pending<A>>>(entry)?;
-        self.apply(now, input, keys).map(|_| now)
-    }
-
-    fn take_step(&mut self) -> Step {
-        std::mem::take(&mut self.around.step)
-    }
-
-    fn queues(&mut self) -> &mut Queues {
-        &mut self.around.queues
-    }
-
-    fn ends(&self, peer: NodeId) -> Ends {
-        self.host.host().ends(peer)
-    }
-
     fn peers(&self) -> Vec<NodeId> {
         self.host.host().links().peers().collect()
     }
@@ -154,23 +122,11 @@ impl<A: Algorithm> ClientNode for Client<A> {
         self.host.open()
     }
 
-    fn wake(&self) -> Option<Tick> {
-        self.host.host().wake()
-    }
-
     fn waits(&self) -> bool {
         self.host.machine().waits()
     }
 
     fn seat(&self) -> &Seat {
         self.host.host().seat()
-    }
-
-    fn save(&self) -> Vec<u8> {
-        snapshot::save(&(self.host.parts(), self.agreed.version, &self.agreed.params))
-    }
-
-    fn state(&self) -> Vec<u8> {
-        self.host.state()
     }
 }

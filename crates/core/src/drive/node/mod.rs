@@ -4,6 +4,7 @@
 mod around;
 mod blueprint;
 mod client;
+mod driven;
 mod server;
 
 pub use blueprint::{Blueprint, Saved, saved_server};
@@ -50,8 +51,8 @@ pub struct Decided {
     pub picked: Picked,
 }
 
-/// A coordinator's machine, driven.
-pub trait ServerNode: Send {
+/// A machine, driven: what coordinators and clients have in common.
+pub trait Node: Send {
     /// May this message be taken now, and is it new? To be asked before [`Self::event`].
     fn check(&self, from: NodeId, sequence: u64, skipped: u64) -> Result<Arrival, Misbehaviour>;
     /// Logs an event, then applies it. Messages must have been checked.
@@ -66,7 +67,7 @@ pub trait ServerNode: Send {
     fn take_step(&mut self) -> Step;
     /// What awaits confirmation.
     fn queues(&mut self) -> &mut Queues;
-    /// The numbers of the link to a client.
+    /// The numbers of the link to a peer.
     fn ends(&self, peer: NodeId) -> Ends;
     /// When it wants to be woken.
     fn wake(&self) -> Option<Tick>;
@@ -76,8 +77,11 @@ pub trait ServerNode: Send {
     fn state(&self) -> Vec<u8>;
 }
 
+/// A coordinator's machine, driven: nothing but what all nodes have.
+pub trait ServerNode: Node {}
+
 /// A client's machine, driven.
-pub trait ClientNode: Send {
+pub trait ClientNode: Node {
     /// Chooses; logs the decision, then applies it.
     fn decide(
         &mut self,
@@ -105,36 +109,14 @@ pub trait ClientNode: Send {
         keys: &Keys,
         log: &mut dyn Log,
     ) -> Result<Taken<()>, RewardError>;
-    /// May this message be taken now, and is it new? To be asked before [`Self::event`].
-    fn check(&self, from: NodeId, sequence: u64, skipped: u64) -> Result<Arrival, Misbehaviour>;
-    /// Logs an event, then applies it. Messages must have been checked.
-    fn event(&mut self, now: Tick, event: Event<Vec<u8>>, keys: &Keys, log: &mut dyn Log) -> Outcome;
-    /// Logs changed parameters (all of them, in TOML), then applies them. An older version changes nothing.
-    fn change(&mut self, now: Tick, version: u64, params: &str, log: &mut dyn Log) -> Result<(), ParamError>;
-    /// The parameters that hold now, and how often they have changed.
-    fn params(&self) -> (u64, &str);
-    /// Applies a logged entry again; gives its tick.
-    fn replay(&mut self, entry: &[u8], keys: &Keys) -> Result<Tick, String>;
-    /// What the steps since the last call were about.
-    fn take_step(&mut self) -> Step;
-    /// What awaits confirmation.
-    fn queues(&mut self) -> &mut Queues;
-    /// The numbers of the link to a peer.
-    fn ends(&self, peer: NodeId) -> Ends;
     /// The other clients it has links to.
     fn peers(&self) -> Vec<NodeId>;
     /// Open decisions that were taken before `tick`, oldest first.
     fn older_than(&self, tick: Tick) -> Vec<DecisionId>;
     /// Number of open decisions.
     fn open(&self) -> usize;
-    /// When it wants to be woken.
-    fn wake(&self) -> Option<Tick>;
     /// Whether its next pull is made only because others are waited for.
     fn waits(&self) -> bool;
     /// Its place.
     fn seat(&self) -> &Seat;
-    /// The replicated state, to be restored.
-    fn save(&self) -> Vec<u8>;
-    /// The machine and its numbers, as the simulator writes them, to be compared.
-    fn state(&self) -> Vec<u8>;
 }

@@ -1,0 +1,131 @@
+//! What clients and coordinators have in common: an input is logged, then applied.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::around::{Agreed, Around, CHECKED, Posting, entry, read};
+use super::{Log, Node, Step};
+use crate::contract::context::Effects;
+use crate::contract::machine::{Algorithm, Machine};
+use crate::drive::event::{Event, Input, Outcome, Timed};
+use crate::drive::host::Host;
+use crate::drive::link::{Arrival, Ends};
+use crate::drive::queue::Queues;
+use crate::drive::snapshot;
+use crate::error::{Misbehaviour, ParamError};
+use crate::ids::{NodeId, Tick};
+use crate::rng::Keys;
+
+/// A host in a deployment, with what is around it.
+pub(super) struct Driven<A: Algorithm, H> {
+    pub(super) host: H,
+    pub(super) agreed: Agreed,
+    pub(super) around: Around<A::Msg>,
+}
+
+/// In what the hosts of clients and coordinators differ.
+pub(super) trait Hosting<A: Algorithm>: Send {
+    /// What is hosted.
+    type Machine: Machine;
+    /// What its decisions keep until their reward comes.
+    type Pending: Serialize + DeserializeOwned;
+
+    /// The host of the machine alone.
+    fn host(&self) -> &Host<Self::Machine>;
+    /// Applies any input but a change of parameters.
+    fn apply(
+        &mut self,
+        now: Tick,
+        input: Input<Self::Pending>,
+        keys: &Keys,
+        effects: &mut Effects<A::Msg>,
+        out: &mut Posting<'_>,
+    ) -> Result<Outcome, String>;
+    /// The machine goes by other parameters from now on.
+    fn change(&mut self, valid: &A::Valid);
+    /// All that is to be restored.
+    fn parts(&self) -> impl Serialize;
+    /// The machine and its numbers, as the simulator writes them.
+    fn state(&self) -> Vec<u8>;
+}
+
+impl<A: Algorithm, H: Hosting<A>> Driven<A, H> {
+    fn apply(&mut self, now: Tick, input: Input<H::Pending>, keys: &Keys) -> Result<Outcome, String> {
+        if let Input::Change { version, params } = input {
+            self.apply_change(version, params).map_err(|e| e.to_string())?;
+            return Ok(Outcome::Done);
+        }
+        let host = &mut self.host;
+        self.around.drive(|effects, out| host.apply(now, input, keys, effects, out))
+    }
+
+    fn apply_change(&mut self, version: u64, params: String) -> Result<(), ParamError> {
+        self.host.change(&self.agreed.check::<A>(&params)?);
+        (self.agreed.version, self.agreed.params) = (version, params);
+        Ok(())
+    }
+
+    /// Log, then step.
+    pub(super) fn input(
+        &mut self,
+        now: Tick,
+        input: Input<H::Pending>,
+        keys: &Keys,
+        log: &mut dyn Log,
+    ) -> Outcome {
+        log.append(entry(now, &input));
+        self.apply(now, input, keys).expect(CHECKED)
+    }
+}
+
+impl<A: Algorithm, H: Hosting<A>> Node for Driven<A, H> {
+    fn check(&self, from: NodeId, sequence: u64, skipped: u64) -> Result<Arrival, Misbehaviour> {
+        self.host.host().check(from, sequence, skipped)
+    }
+
+    fn event(&mut self, now: Tick, event: Event<Vec<u8>>, keys: &Keys, log: &mut dyn Log) -> Outcome {
+        self.input(now, Input::Event(event), keys, log)
+    }
+
+    fn change(&mut self, now: Tick, version: u64, params: &str, log: &mut dyn Log) -> Result<(), ParamError> {
+        self.agreed.check::<A>(params)?;
+        if version > self.agreed.version {
+            log.append(entry(now, &Input::<H::Pending>::Change { version, params: params.into() }));
+            self.apply_change(version, params.into()).expect(CHECKED);
+        }
+        Ok(())
+    }
+
+    fn params(&self) -> (u64, &str) {
+        (self.agreed.version, &self.agreed.params)
+    }
+
+    fn replay(&mut self, entry: &[u8], keys: &Keys) -> Result<Tick, String> {
+        let Timed { now, input } = read::<Input<H::Pending>>(entry)?;
+        self.apply(now, input, keys).map(|_| now)
+    }
+
+    fn take_step(&mut self) -> Step {
+        std::mem::take(&mut self.around.step)
+    }
+
+    fn queues(&mut self) -> &mut Queues {
+        &mut self.around.queues
+    }
+
+    fn ends(&self, peer: NodeId) -> Ends {
+        self.host.host().ends(peer)
+    }
+
+    fn wake(&self) -> Option<Tick> {
+        self.host.host().wake()
+    }
+
+    fn save(&self) -> Vec<u8> {
+        snapshot::save(&(self.host.parts(), self.agreed.version, &self.agreed.params))
+    }
+
+    fn state(&self) -> Vec<u8> {
+        self.host.state()
+    }
+}
