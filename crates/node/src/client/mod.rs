@@ -197,10 +197,10 @@ impl Client {
             state.join(member, new);
         }
         // The epoch must be on disk before the first decision bears it.
-        store.commit(first)?;
+        store.commit(&first)?;
         let pending = std::mem::take(&mut state.journal.batch);
         if !pending.is_empty() {
-            store.commit(pending)?;
+            store.commit(&pending)?;
         }
         state.durable = state.reached();
         let shared = Arc::new(Shared {
