@@ -17,8 +17,7 @@ impl Store {
         let lock = copy.lock().map_err(|e| unreachable(to, e))?;
         let _lock = lock.ok_or_else(|| StoreError::Busy { path: to.into() })?;
         if copy.checkpoint.exists() {
-            let source = io::Error::new(io::ErrorKind::AlreadyExists, "there is a file already");
-            return Err(StoreError::Unreachable { path: to.into(), source });
+            return Err(StoreError::Exists { path: to.into() });
         }
         let (log, checkpoint) = (copy.log(self.log.link().generation), copy.unfinished());
         let copied = self.copy(&copy, &log, &checkpoint).map_err(|e| failed_write(to, e));

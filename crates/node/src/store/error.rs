@@ -21,8 +21,8 @@ pub enum StoreError {
     },
     /// Not what was written.
     #[error(
-        "store {} is damaged: {what}. It was left as it is. To recover, put back copies of all its files (PATH and every PATH.*) that were made together before \
-         the damage; without them, move them aside and start with an empty store under a client number that was never used (a coordinator: \
+        "store {} is damaged: {what}. It was left as it is. To recover, put back copies of all its files (PATH and every \
+         PATH.*) that were made together before the damage; without them, move them aside and start with an empty store under a client number that was never used (a coordinator: \
          under a new federation name). Whatever a client had uploaded is safe with its coordinator",
         path.display()
     )]
@@ -52,6 +52,12 @@ pub enum StoreError {
         path: PathBuf,
         /// Its format.
         found: u32,
+    },
+    /// Nothing is copied over a store.
+    #[error("store {} is there already: copy to another path, or move it aside with all its files (PATH and PATH.*)", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
     },
     /// Somebody else's.
     #[error("store {} belongs to {found}, but this node is {expected}: point `store` to another file, or correct the configuration", path.display())]

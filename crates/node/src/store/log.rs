@@ -187,4 +187,10 @@ impl Log {
     pub(super) fn file(&self) -> &File {
         &self.file
     }
+
+    /// Another disk, so to speak.
+    #[cfg(test)]
+    pub(super) fn swap_file(&mut self, file: File) -> File {
+        std::mem::replace(&mut self.file, file)
+    }
 }

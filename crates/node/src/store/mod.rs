@@ -309,3 +309,31 @@ fn failed_write(path: &Path, error: std::io::Error) -> StoreError {
         StoreError::Write { path: path.into(), what: error.to_string() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(byte: u8) -> Batch {
+        let mut batch = Batch::default();
+        batch.append(vec![byte; 20]);
+        batch
+    }
+
+    #[test]
+    fn a_disk_that_fails_for_another_reason_than_space_is_not_written_to_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.store");
+        let (mut store, _) = Store::open(&path, "us", Sync::Memory).unwrap();
+        store.commit(&one(1)).unwrap();
+        let file = std::fs::File::open(store.files.log(1)).unwrap();
+        let sound = store.log.swap_file(file);
+        assert!(matches!(store.commit(&one(2)), Err(StoreError::Write { .. })));
+        store.log.swap_file(sound);
+        assert!(matches!(store.commit(&one(3)), Err(StoreError::Write { .. })), "what it did is not known");
+        drop(store);
+        let (mut store, recovered) = Store::open(&path, "us", Sync::Memory).unwrap();
+        assert_eq!(recovered.log, [vec![1; 20]]);
+        store.commit(&one(4)).unwrap();
+    }
+}

@@ -67,6 +67,31 @@ fn a_kill_at_any_point_of_a_snapshot_is_harmless() {
 }
 
 #[test]
+fn a_snapshot_that_cannot_be_written_has_not_happened_and_can_be_tried_again() {
+    let (folder, path) = folder();
+    let (_, (_, mut expected)) = turned(&path);
+    let (mut store, _) = open(&path).unwrap();
+    let in_the_way = folder.path().join("a.store.unfinished");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let mut batch = one(50);
+    batch.snapshot(vec![9; 9]);
+    let error = store.commit(&batch).unwrap_err();
+    assert!(matches!(error, StoreError::Write { .. }), "{error}");
+    log(&mut store, 51..52);
+    std::fs::remove_dir(&in_the_way).unwrap();
+    let meanwhile = files(&path);
+    store.commit(&batch).unwrap();
+    drop(store);
+    let then = files(&path);
+    lay(&path, &meanwhile);
+    expected.log = vec![entry(51)];
+    assert_eq!(state(&path).unwrap(), expected);
+    lay(&path, &then);
+    expected = State { snapshot: Some(vec![9; 9]), log: Vec::new(), ..expected };
+    assert_eq!(state(&path).unwrap(), expected);
+}
+
+#[test]
 fn an_interrupted_creation_is_started_over() {
     let (_folder, path) = folder();
     drop(open(&path).unwrap());
@@ -112,8 +137,8 @@ fn a_backup_of_a_store_in_use_is_the_state_at_that_moment() {
     assert_eq!(state(&copy).unwrap(), expected);
     // A second one does not overwrite the first.
     let (store, _) = open(&path).unwrap();
-    let error = store.backup(&copy).unwrap_err().to_string();
-    assert!(error.contains("there is a file already"), "{error}");
+    assert!(matches!(store.backup(&copy), Err(StoreError::Exists { .. })));
+    assert!(matches!(store.backup(&path), Err(StoreError::Busy { .. })), "nor itself");
     drop(store);
     // Back in the place of the store, with all its files: it goes on from there, and the mark is its own.
     let restored = files(&copy).into_iter().map(|(name, bytes)| (name.replace("monday", "a.store"), bytes));
