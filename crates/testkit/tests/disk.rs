@@ -154,20 +154,22 @@ fn a_truncated_store_is_refused_with_a_way_out() {
         [(0, "coordinator.store", "serve", "serve.toml"), (1, "client0.store", "client", "client0.toml")]
     {
         cluster.process(i).kill();
-        let path = folder.path().join(store);
-        let bytes = std::fs::read(&path).unwrap();
-        for length in [0, 100, bytes.len() / 2] {
-            std::fs::write(&path, &bytes[..length]).unwrap();
-            let mut process = Process::start(Path::new(EXE), command, &folder.path().join(file)).unwrap();
-            let status = process.wait(Duration::from_secs(15)).unwrap();
-            let words = process.complaints();
-            assert_eq!(status.code(), Some(1), "{store} cut to {length}: {words}");
-            assert!(
-                words.contains("is damaged") && words.contains("To recover"),
-                "{store} cut to {length}: {words}"
-            );
-            assert!(!words.contains("panicked"), "{store} cut to {length}: {words}");
-            assert_eq!(std::fs::metadata(&path).unwrap().len(), length as u64, "the file was left as it is");
+        for part in [store.to_string(), format!("{store}.1.log")] {
+            let path = folder.path().join(&part);
+            let bytes = std::fs::read(&path).unwrap();
+            for length in [0, 10, bytes.len() / 2] {
+                std::fs::write(&path, &bytes[..length]).unwrap();
+                let mut process = Process::start(Path::new(EXE), command, &folder.path().join(file)).unwrap();
+                let status = process.wait(Duration::from_secs(15)).unwrap();
+                let words = process.complaints();
+                let what = format!("{part} cut to {length}: {words}");
+                assert_eq!(status.code(), Some(1), "{what}");
+                assert!(words.contains("is damaged") && words.contains("To recover"), "{what}");
+                assert!(!words.contains("panicked"), "{what}");
+                let left = std::fs::metadata(&path).unwrap().len();
+                assert_eq!(left, length as u64, "the file was left as it is");
+            }
+            std::fs::write(&path, &bytes).unwrap();
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct ClientBuilder(ClientConfig);
 
 impl Client {
     /// Client number `client` of a federation, who can run what is `known`. Unless told otherwise: no coordinator, a store
-    /// `client-NUMBER.redb` in the present folder, ticks of a second, an hour's patience for a reward.
+    /// `client-NUMBER.store` in the present folder, ticks of a second, an hour's patience for a reward.
     ///
     /// With terms of its own a client decides before it ever reaches a coordinator:
     ///
@@ -48,7 +48,7 @@ impl Client {
             federation: federation.into(),
             coordinator: None,
             client,
-            store: format!("client-{client}.redb").into(),
+            store: format!("client-{client}.store").into(),
             sync: Sync::default(),
             terms: None,
             tick: Duration::from_secs(1),

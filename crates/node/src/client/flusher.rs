@@ -46,7 +46,7 @@ pub(super) fn run(
             }
         }
         drop(state);
-        let committed = if batch.is_empty() { Ok(()) } else { store.commit(batch) };
+        let committed = if batch.is_empty() { Ok(()) } else { store.commit(&batch) };
         let mut state = shared.lock();
         match committed {
             Ok(()) => state.committed(work),

@@ -55,7 +55,7 @@ pub struct ClientConfig {
     pub tick: Duration,
     /// After this time without a reward, a decision is given up.
     pub expiry: Duration,
-    /// Log entries after which a snapshot is written.
+    /// Log entries after which a snapshot is written, if the log is twice as large as the last one by then.
     pub snapshot_every: u64,
     /// The longest pause between two attempts to connect.
     pub longest_pause: Duration,
@@ -197,10 +197,10 @@ impl Client {
             state.join(member, new);
         }
         // The epoch must be on disk before the first decision bears it.
-        store.commit(first)?;
+        store.commit(&first)?;
         let pending = std::mem::take(&mut state.journal.batch);
         if !pending.is_empty() {
-            store.commit(pending)?;
+            store.commit(&pending)?;
         }
         state.durable = state.reached();
         let shared = Arc::new(Shared {

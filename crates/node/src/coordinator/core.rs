@@ -71,7 +71,7 @@ impl Core {
         let born = secret::born(&store, &mut first)?;
         let keys = secret::keys(&config.terms, secret);
         if !first.is_empty() {
-            store.commit(first)?;
+            store.commit(&first)?;
         }
         let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
         let live = config.terms.live(&config.known)?;
@@ -338,7 +338,7 @@ impl Core {
             batch.set("tick", self.clock.now().to_le_bytes().to_vec());
         }
         if !batch.is_empty() {
-            self.store.commit(batch)?;
+            self.store.commit(&batch)?;
             self.status.commits += 1;
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! What one commit makes durable.
 
 /// Log entries, named values and perhaps a snapshot: all of it or none.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     pub(super) entries: Vec<Vec<u8>>,
     pub(super) values: Vec<(String, Vec<u8>)>,
@@ -38,6 +38,47 @@ impl Batch {
     pub fn bytes(&self) -> usize {
         self.entries.iter().map(Vec::len).sum()
     }
+
+    /// Entries and values, as a frame of the log holds them: how many entries, then pieces with their lengths.
+    pub(super) fn encode(&self, mut out: Vec<u8>) -> Vec<u8> {
+        out = length(out, self.entries.len());
+        for entry in &self.entries {
+            out = piece(out, entry);
+        }
+        for (name, value) in &self.values {
+            out = piece(out, name.as_bytes());
+            out = piece(out, value);
+        }
+        out
+    }
+
+    /// What [`Self::encode`] has written.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Batch> {
+        let (count, mut rest) = postcard::take_from_bytes::<usize>(bytes).ok()?;
+        let mut next = || {
+            let (piece, left) = postcard::take_from_bytes::<&[u8]>(rest).ok()?;
+            rest = left;
+            Some(piece.to_vec())
+        };
+        let mut batch = Batch::default();
+        for _ in 0..count {
+            batch.entries.push(next()?);
+        }
+        while let Some(name) = next() {
+            batch.values.push((String::from_utf8(name).ok()?, next()?));
+        }
+        rest.is_empty().then_some(batch)
+    }
+}
+
+fn length(out: Vec<u8>, length: usize) -> Vec<u8> {
+    postcard::to_extend(&length, out).expect("memory takes what it is given")
+}
+
+fn piece(out: Vec<u8>, bytes: &[u8]) -> Vec<u8> {
+    let mut out = length(out, bytes.len());
+    out.extend_from_slice(bytes);
+    out
 }
 
 impl cahoots_core::drive::Log for Batch {

@@ -21,8 +21,8 @@ pub enum StoreError {
     },
     /// Not what was written.
     #[error(
-        "store {} is damaged: {what}. It was left as it is. To recover, put back copies of the file and of its .mark from before the damage; \
-         without them, move it aside and start with an empty store under a client number that was never used (a coordinator: \
+        "store {} is damaged: {what}. It was left as it is. To recover, put back copies of all its files (PATH and every \
+         PATH.*) that were made together before the damage; without them, move them aside and start with an empty store under a client number that was never used (a coordinator: \
          under a new federation name). Whatever a client had uploaded is safe with its coordinator",
         path.display()
     )]
@@ -42,7 +42,7 @@ pub enum StoreError {
     },
     /// Written by an older version, whose log this one cannot replay.
     #[error(
-        "store {} has format {found}, this build reads format {}. It was left as it is: go on with the version that wrote it, or, to \
+        "store {} has format {found} or an older one, this build reads format {}. It was left as it is: go on with the version that wrote it, or, to \
          upgrade, let every client upload what it has with that version, then begin a new federation (a new name and new stores) \
          with this one",
         path.display(), super::FORMAT
@@ -52,6 +52,12 @@ pub enum StoreError {
         path: PathBuf,
         /// Its format.
         found: u32,
+    },
+    /// Nothing is copied over a store.
+    #[error("store {} is there already: copy to another path, or move it aside with all its files (PATH and PATH.*)", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
     },
     /// Somebody else's.
     #[error("store {} belongs to {found}, but this node is {expected}: point `store` to another file, or correct the configuration", path.display())]

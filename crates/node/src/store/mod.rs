@@ -1,47 +1,67 @@
-//! What survives a kill: a snapshot, the log of inputs since, and a few named
-//! values, in one file. A commit is one transaction; whatever is not committed
-//! has not happened. Nothing here knows what the bytes mean.
+//! What survives a kill: a snapshot, the log of inputs since, and a few named values. A commit is one append to the
+//! log; whatever is not committed has not happened. Nothing here knows what the bytes mean.
+//!
+//! A store at PATH is a few files:
+//!
+//! | file | what |
+//! |---|---|
+//! | PATH | the [checkpoint]: snapshot and named values at one commit, and which generation this is |
+//! | PATH.GENERATION.log | the [log] since: entries and values of every commit |
+//! | PATH.mark | how many commits there were, to tell a rotten log from one that was cut short |
+//! | PATH.lock | held by the process that uses the store |
+//!
+//! A snapshot begins a generation: a new log, then a new checkpoint beside the old one, which it replaces at one
+//! stroke, and then the old log goes. Wherever that stops, one checkpoint and its log are whole.
 
-mod backend;
+mod backup;
 mod batch;
+mod checkpoint;
 mod error;
+mod files;
+mod log;
 mod mark;
 mod record;
 
-use std::fs::{File, OpenOptions};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, TableError};
-
-use backend::Backend;
-pub use backend::Sync;
-use backend::Unwritten;
 pub use batch::Batch;
+use checkpoint::Checkpoint;
 pub use error::StoreError;
+pub use files::Sync;
+use files::{Files, Lock};
+use log::{Link, Log, Scanned};
 use mark::Mark;
 
-/// Version of the file's layout and of the log and the snapshot in it.
-pub const FORMAT: u32 = 2;
+/// Version of the files' layout and of the log and the snapshot in them.
+pub const FORMAT: u32 = 3;
 
-const LOG: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("log");
-const VALUES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("values");
-/// Enough for a node's working set; the state itself lives in the machine.
-const CACHE: usize = 4 << 20;
+/// A log may grow to so many times the checkpoint before the state is written again ...
+const LONG: u64 = 4;
+/// ... or to so many times, once there are as many entries as one would want to replay.
+const LONG_ENOUGH: u64 = 2;
+/// Less than this is not worth a checkpoint, unless there are many entries.
+const SHORT: u64 = 1 << 20;
 
 /// One node's store.
 #[derive(Debug)]
 pub struct Store {
-    database: Database,
     path: PathBuf,
-    mark: Option<Mark>,
+    files: Files,
+    sync: Sync,
+    checkpoint: Checkpoint,
+    log: Log,
+    /// Values that were set since the checkpoint.
+    values: BTreeMap<String, Vec<u8>>,
+    mark: Mark,
     commits: u64,
-    /// Entries ever logged.
-    next: u64,
-    /// Entries and bytes that a restart would replay.
+    /// Entries that a restart would replay.
     entries: u64,
-    bytes: u64,
-    /// Size of the last snapshot.
-    snapshot: u64,
+    written: u64,
+    /// The disk did something that only a restart can sort out.
+    broken: Option<String>,
+    _lock: Lock,
 }
 
 /// What a store held when it was opened.
@@ -57,239 +77,156 @@ impl Store {
     /// Opens a store, or makes one. A new store is complete or not there at all;
     /// a file that is there and not complete is damaged, whatever its length.
     pub fn open(path: &Path, owner: &str, sync: Sync) -> Result<(Store, Recovered), StoreError> {
-        if !path.exists() {
-            Self::create(path, owner, sync)?;
+        let files = Files::of(path);
+        let cannot = |e| unreachable(path, e);
+        let lock = files.lock().map_err(cannot)?.ok_or_else(|| StoreError::Busy { path: path.into() })?;
+        let counted = Mark::read(&files.mark());
+        if !files.checkpoint.exists() {
+            if counted > 0 {
+                return Err(damaged(path, &format!("the file is gone, after {counted} commits")));
+            }
+            create(&files, owner, sync).map_err(cannot)?;
         }
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|e| unreachable(path, e))?;
-        if file.metadata().map_err(|e| unreachable(path, e))?.len() == 0 {
-            return Err(damaged(path, "the file is empty"));
+        let (checkpoint, scanned) = load(path, &files)?;
+        if checkpoint.owner() != owner {
+            let (found, expected) = (checkpoint.owner().into(), owner.into());
+            return Err(StoreError::Foreign { path: path.into(), found, expected });
         }
-        // A database library may give up on bytes that it never wrote.
-        let opened = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            Self::check_format(path, file.try_clone().map_err(|e| unreachable(path, e))?)?;
-            let store = Self::attach(path, file, sync)?;
-            let recovered = store.recover(owner)?;
-            Ok((store, recovered))
-        }));
-        let (mut store, recovered) =
-            opened.unwrap_or_else(|_| Err(damaged(path, "its structure makes no sense")))?;
-        store.entries = recovered.log.len() as u64;
-        store.bytes = recovered.log.iter().map(|entry| entry.len() as u64).sum();
-        store.snapshot = recovered.snapshot.as_ref().map_or(0, |state| state.len() as u64);
-        store.next = store.number("next")?;
-        store.commits = store.number("commits")?;
-        let mark = Mark::open(path).map_err(|e| unreachable(path, e))?;
-        let counted = mark.read();
-        if counted > store.commits {
-            let what = format!("its last {} commits are gone, or it is an old copy", counted - store.commits);
+        let link = checkpoint.link();
+        let commits = link.commits + scanned.batches.len() as u64;
+        if counted > commits {
+            let what = format!("its last {} commits are gone, or it is an old copy", counted - commits);
             return Err(damaged(path, &what));
         }
-        store.mark = Some(mark);
-        Ok((store, recovered))
-    }
-
-    fn create(path: &Path, owner: &str, sync: Sync) -> Result<(), StoreError> {
-        let unfinished = path.with_extension("unfinished");
-        let make = || -> std::io::Result<File> {
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder)?;
-            }
-            File::options().read(true).write(true).create(true).truncate(false).open(&unfinished)
-        };
-        let file = make().map_err(|e| unreachable(path, e))?;
-        let held = file.try_clone().map_err(|e| unreachable(path, e))?;
-        let backend = lock(path, file, sync)?;
-        // Only now is it ours; what an interrupted start left behind is of no use.
-        held.set_len(0).map_err(|e| unreachable(path, e))?;
-        let mut store = Self::over(path, backend)?;
-        let mut batch = Batch::default();
-        batch.set("format", FORMAT.to_le_bytes().to_vec());
-        batch.set("owner", owner.as_bytes().to_vec());
-        store.commit(batch)?;
-        drop(store);
-        std::fs::rename(&unfinished, path).map_err(|e| unreachable(path, e))?;
-        if sync == Sync::Disk
-            && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
-        {
-            File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| unreachable(path, e))?;
+        let snapshot = checkpoint.snapshot(path)?;
+        // From here on it is sound, and may be written to. What a killed process has left to the system counts now.
+        let file = files::private().truncate(false).open(files.log(link.generation)).map_err(cannot)?;
+        let log = Log::resume(file, link, &scanned, sync).map_err(cannot)?;
+        sync.data(checkpoint.file()).and_then(|()| sync.folder(&files.checkpoint)).map_err(cannot)?;
+        let mark = Mark::open(&files.mark()).map_err(cannot)?;
+        for generation in [link.generation.wrapping_sub(1), link.generation.wrapping_add(1)] {
+            let _ = std::fs::remove_file(files.log(generation));
         }
-        Ok(())
-    }
-
-    /// Refuses what another version wrote before anything is written: merely opening a database can.
-    fn check_format(path: &Path, file: File) -> Result<(), StoreError> {
-        let unwritten = Unwritten::over(lock(path, file, Sync::Memory)?).map_err(|e| unreachable(path, e))?;
-        let store = Self::over(path, unwritten)?;
-        let format = store.get("format")?.ok_or_else(|| damaged(path, "it has no format number"))?;
-        match number::<4>(&format).map(u32::from_le_bytes) {
-            Some(FORMAT) => Ok(()),
-            Some(found) if found > FORMAT => Err(StoreError::Newer { path: path.into(), found }),
-            Some(found @ 1..) => Err(StoreError::Older { path: path.into(), found }),
-            _ => Err(damaged(path, "its format number is none")),
+        let _ = std::fs::remove_file(files.unfinished());
+        let (mut values, mut entries) = (BTreeMap::new(), Vec::new());
+        for batch in scanned.batches {
+            values.extend(batch.values);
+            entries.extend(batch.entries);
         }
-    }
-
-    fn attach(path: &Path, file: File, sync: Sync) -> Result<Store, StoreError> {
-        let mut store = Self::over(path, lock(path, file, sync)?)?;
-        // Every page against its checksum; what cannot be mended without loss shows in the mark.
-        store.database.check_integrity().map_err(|e| refused(path, e))?;
-        Ok(store)
-    }
-
-    fn over(path: &Path, backend: impl redb::StorageBackend) -> Result<Store, StoreError> {
-        Ok(Store {
-            database: builder().create_with_backend(backend).map_err(|e| refused(path, e))?,
+        let store = Store {
             path: path.into(),
-            mark: None,
-            commits: 0,
-            next: 0,
-            entries: 0,
-            bytes: 0,
-            snapshot: 0,
-        })
-    }
-
-    fn recover(&self, owner: &str) -> Result<Recovered, StoreError> {
-        let found = self.get("owner")?.and_then(|bytes| String::from_utf8(bytes).ok());
-        let found = found.ok_or_else(|| damaged(&self.path, "it names no owner"))?;
-        if found != owner {
-            return Err(StoreError::Foreign { path: self.path.clone(), found, expected: owner.into() });
-        }
-        let snapshot = self.get("snapshot")?;
-        let first =
-            self.get("snapshot position")?.map_or(Some(0), |bytes| number(&bytes).map(u64::from_le_bytes));
-        let first = first.ok_or_else(|| damaged(&self.path, "its snapshot has no position"))?;
-        Ok(Recovered { snapshot, log: self.log(first)? })
-    }
-
-    /// The log from `first`: every entry, in order, as it was written.
-    fn log(&self, first: u64) -> Result<Vec<Vec<u8>>, StoreError> {
-        let next = self.number("next")?;
-        let read = self.database.begin_read().map_err(|e| refused(&self.path, e))?;
-        let mut entries = Vec::new();
-        match read.open_table(LOG) {
-            Err(TableError::TableDoesNotExist(_)) => {}
-            Err(e) => return Err(refused(&self.path, e)),
-            Ok(table) => {
-                for item in table.iter().map_err(|e| refused(&self.path, e))? {
-                    let (key, value) = item.map_err(|e| refused(&self.path, e))?;
-                    let position = key.value();
-                    let expected = first + entries.len() as u64;
-                    let entry = record::open(&position.to_le_bytes(), value.value());
-                    match entry {
-                        Some(entry) if position == expected => entries.push(entry.to_vec()),
-                        _ => {
-                            return Err(damaged(
-                                &self.path,
-                                &format!("log entry {expected} is missing or altered"),
-                            ));
-                        }
-                    }
-                }
-            }
-        }
-        if first + entries.len() as u64 != next {
-            let what = format!("the log ends at entry {}, not at {next}", first + entries.len() as u64);
-            return Err(damaged(&self.path, &what));
-        }
-        Ok(entries)
-    }
-
-    /// A named number; 0 when there is none.
-    fn number(&self, key: &str) -> Result<u64, StoreError> {
-        match self.get(key)? {
-            None => Ok(0),
-            Some(bytes) => number(&bytes)
-                .map(u64::from_le_bytes)
-                .ok_or_else(|| damaged(&self.path, &format!("the value of {key:?} is no number"))),
-        }
+            files,
+            sync,
+            checkpoint,
+            log,
+            values,
+            mark,
+            commits,
+            entries: entries.len() as u64,
+            written: 0,
+            broken: None,
+            _lock: lock,
+        };
+        Ok((store, Recovered { snapshot, log: entries }))
     }
 
     /// A named value.
     pub fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let read = self.database.begin_read().map_err(|e| refused(&self.path, e))?;
-        let table = match read.open_table(VALUES) {
-            Err(TableError::TableDoesNotExist(_)) => return Ok(None),
-            other => other.map_err(|e| refused(&self.path, e))?,
-        };
-        let Some(sealed) = table.get(key).map_err(|e| refused(&self.path, e))? else { return Ok(None) };
-        match record::open(key.as_bytes(), sealed.value()) {
-            Some(value) => Ok(Some(value.to_vec())),
-            None => Err(damaged(&self.path, &format!("the value of {key:?} is altered"))),
+        match self.values.get(key) {
+            Some(value) => Ok(Some(value.clone())),
+            None => self.checkpoint.value(&self.path, key),
         }
     }
 
     /// Named values whose names begin with `prefix`.
     pub fn list(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        let read = self.database.begin_read().map_err(|e| refused(&self.path, e))?;
-        let table = match read.open_table(VALUES) {
-            Err(TableError::TableDoesNotExist(_)) => return Ok(Vec::new()),
-            other => other.map_err(|e| refused(&self.path, e))?,
-        };
-        let mut found = Vec::new();
-        for item in table.range(prefix..).map_err(|e| refused(&self.path, e))? {
-            let (key, sealed) = item.map_err(|e| refused(&self.path, e))?;
-            let key = key.value();
-            if !key.starts_with(prefix) {
-                break;
+        let mut found = BTreeMap::new();
+        for name in self.checkpoint.names().filter(|name| name.starts_with(prefix)) {
+            if let Some(value) = self.checkpoint.value(&self.path, name)? {
+                found.insert(name.to_string(), value);
             }
-            let value = record::open(key.as_bytes(), sealed.value())
-                .ok_or_else(|| damaged(&self.path, &format!("the value of {key:?} is altered")))?;
-            found.push((key.to_string(), value.to_vec()));
         }
-        Ok(found)
+        let newer = self.values.iter().filter(|(name, _)| name.starts_with(prefix));
+        found.extend(newer.map(|(name, value)| (name.clone(), value.clone())));
+        Ok(found.into_iter().collect())
     }
 
-    /// Makes a batch durable: when this returns, it survives.
-    pub fn commit(&mut self, batch: Batch) -> Result<(), StoreError> {
-        let path = self.path.clone();
-        let failed = |e: redb::Error| failed_write(&path, e);
-        let next = self.next + batch.entries.len() as u64;
-        let write = self.database.begin_write().map_err(|e| failed(e.into()))?;
-        {
-            let mut values = write.open_table(VALUES).map_err(|e| failed(e.into()))?;
-            let mut put = |key: &str, value: &[u8]| {
-                let sealed = record::seal(key.as_bytes(), value);
-                values.insert(key, sealed.as_slice()).map(|_| ()).map_err(|e| failed(e.into()))
-            };
-            for (key, value) in &batch.values {
-                put(key, value)?;
-            }
-            put("commits", &(self.commits + 1).to_le_bytes())?;
-            if next != self.next {
-                put("next", &next.to_le_bytes())?;
-            }
-            if let Some(state) = &batch.snapshot {
-                put("snapshot", state)?;
-                put("snapshot position", &next.to_le_bytes())?;
-                write.delete_table(LOG).map_err(|e| failed(e.into()))?;
-            } else if !batch.entries.is_empty() {
-                let mut log = write.open_table(LOG).map_err(|e| failed(e.into()))?;
-                for (position, entry) in (self.next..).zip(&batch.entries) {
-                    let sealed = record::seal(&position.to_le_bytes(), entry);
-                    log.insert(position, sealed.as_slice()).map_err(|e| failed(e.into()))?;
-                }
-            }
+    /// Makes a batch durable: when this returns `Ok`, it survives. After [`StoreError::Full`] the store is as it was
+    /// before, and the same batch can be committed again when there is space.
+    pub fn commit(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        if let Some(what) = &self.broken {
+            return Err(StoreError::Write { path: self.path.clone(), what: what.clone() });
         }
-        write.commit().map_err(|e| failed(e.into()))?;
-        self.next = next;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        match &batch.snapshot {
+            None => self.append(batch)?,
+            Some(state) => self.begin_generation(batch, state)?,
+        }
         self.commits += 1;
-        if let Some(mark) = &self.mark {
-            mark.write(self.commits).map_err(|e| failed(redb::Error::Io(e)))?;
-        }
-        if let Some(state) = &batch.snapshot {
-            (self.entries, self.bytes, self.snapshot) = (0, 0, state.len() as u64);
-        } else {
-            self.entries += batch.entries.len() as u64;
-            self.bytes += batch.bytes() as u64;
+        // The commit stands; a mark that lags behind finds less, and accuses nobody.
+        if self.mark.write(self.commits).is_ok() {
+            self.written += Mark::BYTES;
         }
         Ok(())
     }
 
-    /// Is the log long enough that a snapshot pays? Amortised: a log may grow to
-    /// four times the state before the state is written again.
+    fn append(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        let written = self.log.append(self.commits + 1, batch, self.sync);
+        let bytes = written.map_err(|error| {
+            if !is_full(&error) {
+                self.broken = Some(error.to_string());
+            }
+            failed_write(&self.path, error)
+        })?;
+        self.written += bytes;
+        self.entries += batch.entries.len() as u64;
+        self.values.extend(batch.values.iter().cloned());
+        Ok(())
+    }
+
+    /// A new checkpoint with a new log. Until it takes the place of the old one, nothing has happened.
+    fn begin_generation(&mut self, batch: &Batch, state: &[u8]) -> Result<(), StoreError> {
+        let mut values: BTreeMap<String, Cow<'_, [u8]>> = BTreeMap::new();
+        let newer = self.values.iter().chain(batch.values.iter().map(|(name, value)| (name, value)));
+        values.extend(newer.map(|(name, value)| (name.clone(), Cow::Borrowed(&value[..]))));
+        for name in self.checkpoint.names() {
+            if !values.contains_key(name)
+                && let Some(value) = self.checkpoint.value(&self.path, name)?
+            {
+                values.insert(name.to_string(), Cow::Owned(value));
+            }
+        }
+        let old = self.checkpoint.link().generation;
+        let (files, sync) = (&self.files, self.sync);
+        let begun = random().and_then(|salt| {
+            let link = Link { generation: old + 1, salt, commits: self.commits + 1 };
+            put_in_place(files, link, self.checkpoint.owner(), Some(state), values, sync)
+        });
+        let (checkpoint, log) = begun.map_err(|error| {
+            let _ = std::fs::remove_file(files.unfinished());
+            let _ = std::fs::remove_file(files.log(old + 1));
+            failed_write(&self.path, error)
+        })?;
+        self.written += checkpoint.bytes() + log.bytes();
+        (self.checkpoint, self.log, self.entries) = (checkpoint, log, 0);
+        self.values.clear();
+        if let Err(error) = sync.folder(&self.files.checkpoint) {
+            // Which of the two a power cut would leave is not known: the old log must stay.
+            self.broken = Some(error.to_string());
+            return Err(failed_write(&self.path, error));
+        }
+        let _ = std::fs::remove_file(self.files.log(old));
+        Ok(())
+    }
+
+    /// Is the log long enough that a snapshot pays? Amortised by bytes, so that what is written for snapshots stays a
+    /// fraction of what is written for the log: it may grow to four times the checkpoint (and to 1 MiB in any case), or
+    /// to twice, once it has `every` entries. That also bounds what a restart has to replay.
     pub fn wants_snapshot(&self, every: u64) -> bool {
-        self.entries >= every || self.bytes > (4 * self.snapshot).max(1 << 20)
+        let (log, checkpoint) = (self.log.bytes(), self.checkpoint.bytes());
+        log > (LONG * checkpoint).max(SHORT) || (self.entries >= every && log >= LONG_ENOUGH * checkpoint)
     }
 
     /// Entries that a restart would replay.
@@ -297,33 +234,54 @@ impl Store {
         self.entries
     }
 
+    /// Bytes handed to the system since the store was opened.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
     }
-
-    /// Number of named values (for inspection).
-    pub fn values(&self) -> Result<u64, StoreError> {
-        let read = self.database.begin_read().map_err(|e| refused(&self.path, e))?;
-        let table = read.open_table(VALUES).map_err(|e| refused(&self.path, e))?;
-        table.len().map_err(|e| refused(&self.path, e))
-    }
 }
 
-fn builder() -> redb::Builder {
-    let mut builder = Database::builder();
-    builder.set_cache_size(CACHE);
-    builder
+/// A checkpoint and what its log holds, both whole.
+fn load(path: &Path, files: &Files) -> Result<(Checkpoint, Scanned), StoreError> {
+    let checkpoint = Checkpoint::open(path, &files.checkpoint)?;
+    let link = checkpoint.link();
+    let log = files.log(link.generation);
+    let bytes = std::fs::read(&log).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => damaged(path, &format!("its log {} is missing", log.display())),
+        _ => unreachable(path, error),
+    })?;
+    let scanned = log::scan(&bytes, &link).map_err(|what| damaged(path, &what))?;
+    Ok((checkpoint, scanned))
 }
 
-/// Takes the file for this process alone.
-fn lock(path: &Path, file: File, sync: Sync) -> Result<Backend, StoreError> {
-    let locked = Backend::lock(file, sync).map_err(|e| unreachable(path, e))?;
-    locked.ok_or_else(|| StoreError::Busy { path: path.into() })
+fn create(files: &Files, owner: &str, sync: Sync) -> std::io::Result<()> {
+    let link = Link { generation: 1, salt: random()?, commits: 0 };
+    put_in_place(files, link, owner, None, BTreeMap::new(), sync)?;
+    sync.folder(&files.checkpoint)
 }
 
-fn number<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
-    bytes.try_into().ok()
+/// Log first, then the checkpoint that it belongs to, at one stroke.
+fn put_in_place(
+    files: &Files,
+    link: Link,
+    owner: &str,
+    snapshot: Option<&[u8]>,
+    values: BTreeMap<String, Cow<'_, [u8]>>,
+    sync: Sync,
+) -> std::io::Result<(Checkpoint, Log)> {
+    let log = Log::create(&files.log(link.generation), link, sync)?;
+    let checkpoint = Checkpoint::write(&files.unfinished(), link, owner, snapshot, values, sync)?;
+    sync.folder(&files.checkpoint)?;
+    std::fs::rename(files.unfinished(), &files.checkpoint)?;
+    Ok((checkpoint, log))
+}
+
+fn random() -> std::io::Result<u64> {
+    getrandom::u64().map_err(|e| std::io::Error::other(format!("the system gives no random bytes: {e}")))
 }
 
 fn unreachable(path: &Path, source: std::io::Error) -> StoreError {
@@ -344,24 +302,38 @@ fn damaged(path: &Path, what: &str) -> StoreError {
     StoreError::Damaged { path: path.into(), what: what.into() }
 }
 
-/// The database could not be read.
-fn refused(path: &Path, error: impl Into<redb::Error>) -> StoreError {
-    match error.into() {
-        redb::Error::DatabaseAlreadyOpen => StoreError::Busy { path: path.into() },
-        redb::Error::Io(e)
-            if matches!(e.kind(), std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData) =>
-        {
-            damaged(path, &e.to_string())
-        }
-        redb::Error::Io(e) => unreachable(path, e),
-        other => damaged(path, &other.to_string()),
+fn failed_write(path: &Path, error: std::io::Error) -> StoreError {
+    if is_full(&error) {
+        StoreError::Full { path: path.into() }
+    } else {
+        StoreError::Write { path: path.into(), what: error.to_string() }
     }
 }
 
-/// The database could not be written.
-fn failed_write(path: &Path, error: redb::Error) -> StoreError {
-    match error {
-        redb::Error::Io(e) if is_full(&e) => StoreError::Full { path: path.into() },
-        other => StoreError::Write { path: path.into(), what: other.to_string() },
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(byte: u8) -> Batch {
+        let mut batch = Batch::default();
+        batch.append(vec![byte; 20]);
+        batch
+    }
+
+    #[test]
+    fn a_disk_that_fails_for_another_reason_than_space_is_not_written_to_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.store");
+        let (mut store, _) = Store::open(&path, "us", Sync::Memory).unwrap();
+        store.commit(&one(1)).unwrap();
+        let file = std::fs::File::open(store.files.log(1)).unwrap();
+        let sound = store.log.swap_file(file);
+        assert!(matches!(store.commit(&one(2)), Err(StoreError::Write { .. })));
+        store.log.swap_file(sound);
+        assert!(matches!(store.commit(&one(3)), Err(StoreError::Write { .. })), "what it did is not known");
+        drop(store);
+        let (mut store, recovered) = Store::open(&path, "us", Sync::Memory).unwrap();
+        assert_eq!(recovered.log, [vec![1; 20]]);
+        store.commit(&one(4)).unwrap();
     }
 }
