@@ -57,6 +57,14 @@ impl Learner for Client {
         self.model.choose(arms, rng)
     }
 
+    fn drain(&mut self, cx: &mut Cx<'_, LinearMsg>) {
+        self.model.drain(cx);
+    }
+
+    fn unsent(&self) -> u64 {
+        self.model.unsent()
+    }
+
     fn commit(&mut self, _pending: &Chosen, _cx: &mut Cx<'_, LinearMsg>) {
         self.model.renew();
     }

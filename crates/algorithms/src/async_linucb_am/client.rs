@@ -150,6 +150,14 @@ impl Learner for Client {
         picked.keeping(Chosen { context })
     }
 
+    fn drain(&mut self, cx: &mut Cx<'_, LinearMsg>) {
+        self.global.drain(cx);
+    }
+
+    fn unsent(&self) -> u64 {
+        self.global.unsent()
+    }
+
     fn commit(&mut self, _pending: &Chosen, _cx: &mut Cx<'_, LinearMsg>) {
         self.global.renew();
     }

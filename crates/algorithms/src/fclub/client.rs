@@ -252,6 +252,14 @@ impl Machine for LocalServer {
     }
 }
 
+impl LocalServer {
+    /// Lines 4, 8 to 10 of Algorithm 3.
+    fn upload(&mut self, cluster: u32, cx: &mut Cx<'_, FclubMsg>) {
+        let (number, stats) = self.clusters[cluster as usize].upload(&self.rules, &mut self.paid, cx);
+        cx.send(self.server, FclubMsg::Upload { phase: self.phase, cluster, number, stats });
+    }
+}
+
 fn unknown(cluster: u32) -> Misbehaviour {
     Misbehaviour::Unexpected(format!("there is no local cluster {cluster}"))
 }
@@ -286,11 +294,23 @@ impl Learner for LocalServer {
         let cluster = &mut self.clusters[index as usize];
         cluster.observe(&context, reward, &self.rules);
         if cluster.upload_is_due(&self.rules) {
-            let (number, stats) = cluster.upload(&self.rules, &mut self.paid, cx);
-            cx.send(self.server, FclubMsg::Upload { phase: self.phase, cluster: index, number, stats });
+            self.upload(index, cx);
             if noisy {
                 self.report_metrics(cx);
             }
         }
+    }
+
+    fn drain(&mut self, cx: &mut Cx<'_, FclubMsg>) {
+        for index in 0..self.clusters.len() {
+            // What waits for its place in a phase is in the report.
+            if !self.clusters[index].is_waiting() && self.clusters[index].unsent() > 0 {
+                self.upload(index as u32, cx);
+            }
+        }
+    }
+
+    fn unsent(&self) -> u64 {
+        self.clusters.iter().map(LocalCluster::unsent).sum()
     }
 }

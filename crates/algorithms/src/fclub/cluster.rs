@@ -214,6 +214,11 @@ impl LocalCluster {
         }
     }
 
+    /// Observations since the last upload.
+    pub(super) fn unsent(&self) -> u64 {
+        self.unsent.count + self.open.count
+    }
+
     /// Lines 4, 8 to 10 of Algorithm 3: its number and what is sent.
     pub(super) fn upload(
         &mut self,

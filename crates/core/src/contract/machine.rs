@@ -59,6 +59,15 @@ pub trait Learner: Machine {
     /// Picks an arm. May refresh caches; must not change anything else.
     fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Self::Pending>;
 
+    /// Sends what has been observed and not sent yet, ahead of its time: this learner may be gone for long.
+    /// Where an algorithm's messages mean nothing before their time, it sends nothing.
+    fn drain(&mut self, _cx: &mut Cx<'_, Self::Msg>) {}
+
+    /// Observations that have not been sent yet, where they are to be.
+    fn unsent(&self) -> u64 {
+        0
+    }
+
     /// The decision is taken. Replay calls this without `choose`.
     fn commit(&mut self, _pending: &Self::Pending, _cx: &mut Cx<'_, Self::Msg>) {}
 

@@ -54,6 +54,18 @@ pub enum Input<P> {
         /// For this decision.
         id: DecisionId,
     },
+    /// All that has been observed and not sent yet is to be sent now.
+    Drain,
+    /// This node is older than what a peer has received from it: an old copy was put back. Numbers go on after
+    /// `sent`; the last `again` messages that wait take the last numbers up to it.
+    Behind {
+        /// Who has received more.
+        peer: NodeId,
+        /// The last number that is given out now.
+        sent: u64,
+        /// Messages that are sent again.
+        again: u64,
+    },
     /// Parameters that may change while a federation runs have changed.
     Change {
         /// Counts the changes.

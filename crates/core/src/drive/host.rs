@@ -6,7 +6,7 @@ use super::event::{Event, Incoming, Outbox, Outcome, Outgoing};
 use super::link::{Arrival, Ends, Links};
 use super::snapshot::{self, SnapshotError};
 use crate::contract::context::{Cx, Effects};
-use crate::contract::machine::Machine;
+use crate::contract::machine::{Machine, Membership};
 use crate::contract::message::Message;
 use crate::contract::setting::Seat;
 use crate::error::Misbehaviour;
@@ -60,6 +60,10 @@ impl<M: Machine> Host<M> {
             }
             Event::Membership(change) => {
                 self.step(now, keys, effects, out, |machine, cx| machine.on_membership(change, cx));
+                // Whoever comes back under this number starts anew.
+                if let Membership::Left(client) = change {
+                    *self.links.get_mut(client) = Ends::default();
+                }
             }
             Event::Message { from, sequence, skipped, message } => {
                 if self.check(from, sequence, skipped)? == Arrival::Seen {
@@ -110,6 +114,11 @@ impl<M: Machine> Host<M> {
             out.post(Outgoing { to, sequence: ends.sent, order: self.sent, message });
             self.sent += 1;
         }
+    }
+
+    /// Messages to a peer are numbered from here on: it has received more than this machine remembers.
+    pub(super) fn number_from(&mut self, peer: NodeId, sent: u64) {
+        self.links.get_mut(peer).sent = sent;
     }
 
     /// The machine's place.

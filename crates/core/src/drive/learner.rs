@@ -120,6 +120,17 @@ impl<L: Learner> LearnerHost<L> {
         Ok(Taken::Fresh(()))
     }
 
+    /// Sends what has not been sent yet.
+    pub fn drain(
+        &mut self,
+        now: Tick,
+        keys: &Keys,
+        effects: &mut Effects<L::Msg>,
+        out: &mut impl Outbox<L::Msg>,
+    ) {
+        self.host.step(now, keys, effects, out, |learner, cx| learner.drain(cx));
+    }
+
     /// Would this decision be given up? To be asked before it is logged.
     pub fn check_abandon(&self, id: DecisionId) -> Result<Taken<()>, RewardError> {
         self.outstanding.as_ref().map_or(Err(RewardError::Unknown(id)), |open| open.check_abandon(id))

@@ -30,8 +30,15 @@ pub struct Waiting {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Queues {
     links: BTreeMap<NodeId, VecDeque<Waiting>>,
+    /// What was confirmed last: should a peer's store turn out to be an old copy, it is sent again.
+    history: BTreeMap<NodeId, VecDeque<Waiting>>,
+    /// Numbers before the next message that will not come, because what bore them is gone.
+    gone: BTreeMap<NodeId, u64>,
     #[serde(skip)]
     keeps_all: bool,
+    /// Bytes of history, per peer.
+    #[serde(skip)]
+    remembers: usize,
 }
 
 impl<M: Message> Outbox<M> for Queues {
@@ -43,6 +50,7 @@ impl<M: Message> Outbox<M> for Queues {
         if !self.keeps_all && slot.is_some() && queue.back().is_some_and(|last| last.slot == slot) {
             skipped = queue.pop_back().map_or(0, |last| last.skipped + 1);
         }
+        skipped += self.gone.remove(&to).unwrap_or(0);
         queue.push_back(Waiting { sequence, skipped, order, slot, payload: message::encode(&message) });
     }
 }
@@ -66,12 +74,65 @@ impl Queues {
     /// The peer has everything up to `sequence` on disk.
     pub fn confirmed(&mut self, peer: NodeId, sequence: u64) {
         let Some(queue) = self.links.get_mut(&peer) else { return };
-        while queue.front().is_some_and(|message| message.sequence <= sequence) {
-            queue.pop_front();
+        let known = queue.partition_point(|message| message.sequence <= sequence);
+        let confirmed = queue.drain(..known);
+        if self.remembers > 0 {
+            let history = self.history.entry(peer).or_default();
+            history.extend(confirmed);
+            let mut bytes: usize = history.iter().map(|message| message.payload.len()).sum();
+            while bytes > self.remembers {
+                bytes -= history.pop_front().map_or(0, |oldest| oldest.payload.len());
+            }
+        } else {
+            drop(confirmed);
         }
         if queue.is_empty() {
             self.links.remove(&peer);
         }
+    }
+
+    /// From now on so many bytes of what was confirmed are remembered, per peer.
+    pub fn remember(&mut self, bytes: usize) {
+        self.remembers = bytes;
+    }
+
+    /// The peer has everything up to `received` and nothing beyond, though it may have confirmed more: its
+    /// store is an old copy. What is remembered waits again. Gives how many messages up to `sent` are gone.
+    pub fn reclaim(&mut self, peer: NodeId, received: u64, sent: u64) -> u64 {
+        let mut again = self.history.remove(&peer).unwrap_or_default();
+        let first = again.partition_point(|message| message.sequence <= received);
+        again.drain(..first);
+        again.extend(self.links.remove(&peer).unwrap_or_default());
+        let expected = received + 1;
+        let Some(first) = again.front_mut() else {
+            let gone = sent.saturating_sub(received);
+            if gone > 0 {
+                self.gone.insert(peer, gone);
+            }
+            return gone;
+        };
+        let gone = (first.sequence - first.skipped).saturating_sub(expected);
+        first.skipped += gone;
+        self.links.insert(peer, again);
+        gone
+    }
+
+    /// The last `again` messages that wait for a peer take the last numbers up to `sent`; those before are no
+    /// longer wanted.
+    pub(super) fn renumber(&mut self, peer: NodeId, sent: u64, again: u64) {
+        let Some(queue) = self.links.get_mut(&peer) else { return };
+        queue.drain(..queue.len().saturating_sub(again as usize));
+        let first = sent - queue.len() as u64 + 1;
+        for (sequence, message) in (first..).zip(queue) {
+            (message.sequence, message.skipped) = (sequence, 0);
+        }
+    }
+
+    /// Nothing is to be sent to this peer any more.
+    pub(super) fn forget(&mut self, peer: NodeId) {
+        self.links.remove(&peer);
+        self.history.remove(&peer);
+        self.gone.remove(&peer);
     }
 
     /// What must be sent again to a peer that has all up to `received`.
@@ -165,6 +226,36 @@ mod tests {
         assert_eq!((queues.len(PEER), numbers(&queues, 2)), (2, vec![(3, 0)]));
         queues.confirmed(PEER, 3);
         assert!(queues.is_empty());
+    }
+
+    #[test]
+    fn a_peer_whose_store_is_an_old_copy_is_sent_again_what_it_lacks() {
+        let mut remembering = queues(&[1, 2, 3, 4]);
+        remembering.remember(1000);
+        remembering.confirmed(PEER, 3);
+        assert_eq!(remembering.reclaim(PEER, 1, 4), 0);
+        assert_eq!(numbers(&remembering, 1), [(2, 0), (3, 0), (4, 0)]);
+
+        // Memory is bounded: what is gone is said to be, and does not hold up what follows.
+        let mut forgetful = queues(&[1, 2, 3, 4]);
+        let size = forgetful.first(PEER).unwrap().payload.len();
+        forgetful.remember(size);
+        forgetful.confirmed(PEER, 3);
+        assert_eq!(forgetful.reclaim(PEER, 0, 4), 2);
+        assert_eq!(numbers(&forgetful, 0), [(3, 2), (4, 0)]);
+
+        let mut oblivious = queues(&[1, 2]);
+        oblivious.confirmed(PEER, 2);
+        assert_eq!(oblivious.reclaim(PEER, 0, 2), 2);
+        oblivious.post(Outgoing { to: PEER, sequence: 3, order: 2, message: Say(1) });
+        assert_eq!(numbers(&oblivious, 0), [(3, 2)]);
+    }
+
+    #[test]
+    fn numbers_go_on_where_the_peer_is() {
+        let mut queues = queues(&[1, 2, 3]);
+        queues.renumber(PEER, 9, 2);
+        assert_eq!(numbers(&queues, 0), [(8, 0), (9, 0)]);
     }
 
     #[test]

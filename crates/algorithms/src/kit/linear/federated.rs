@@ -97,6 +97,18 @@ impl FederatedLinear {
         cx.send(self.server, LinearMsg::Upload { number, stats });
     }
 
+    /// Sends what has been observed since the last upload, if anything has.
+    pub fn drain(&mut self, cx: &mut Cx<'_, LinearMsg>) {
+        if self.unsent() > 0 {
+            self.upload(cx);
+        }
+    }
+
+    /// Observations since the last upload.
+    pub fn unsent(&self) -> u64 {
+        self.known.pending_count()
+    }
+
     /// Sends a signal to the server.
     pub fn signal(&self, signal: Signal, number: u64, cx: &mut Cx<'_, LinearMsg>) {
         cx.send(self.server, LinearMsg::signal(signal, number));

@@ -26,6 +26,10 @@ impl<A: Algorithm> Hosting<A> for LearnerHost<A::Client> {
         LearnerHost::host(self)
     }
 
+    fn host_mut(&mut self) -> &mut Host<A::Client> {
+        LearnerHost::host_mut(self)
+    }
+
     fn apply(
         &mut self,
         now: Tick,
@@ -46,7 +50,8 @@ impl<A: Algorithm> Hosting<A> for LearnerHost<A::Client> {
             Input::Abandon { id } => {
                 self.abandon(now, id, keys, effects, out).map_err(|e| e.to_string())?;
             }
-            Input::Change { .. } => unreachable!("not an input of the machine"),
+            Input::Drain => self.drain(now, keys, effects, out),
+            Input::Change { .. } | Input::Behind { .. } => unreachable!("not an input of the machine"),
         }
         Ok(Outcome::Done)
     }
@@ -108,6 +113,14 @@ impl<A: Algorithm> ClientNode for Client<A> {
             self.input(now, Input::Abandon { id }, keys, log);
         }
         Ok(taken)
+    }
+
+    fn drain(&mut self, now: Tick, keys: &Keys, log: &mut dyn Log) {
+        self.input(now, Input::Drain, keys, log);
+    }
+
+    fn unsent(&self) -> u64 {
+        self.host.machine().unsent()
     }
 
     fn peers(&self) -> Vec<NodeId> {

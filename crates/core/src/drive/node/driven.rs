@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use super::around::{Agreed, Around, CHECKED, Posting, entry, read};
 use super::{Log, Node, Step};
 use crate::contract::context::Effects;
-use crate::contract::machine::{Algorithm, Machine};
+use crate::contract::machine::{Algorithm, Machine, Membership};
 use crate::drive::event::{Event, Input, Outcome, Timed};
 use crate::drive::host::Host;
 use crate::drive::link::{Arrival, Ends};
@@ -32,6 +32,8 @@ pub(super) trait Hosting<A: Algorithm>: Send {
 
     /// The host of the machine alone.
     fn host(&self) -> &Host<Self::Machine>;
+    /// The same, to be changed.
+    fn host_mut(&mut self) -> &mut Host<Self::Machine>;
     /// Applies any input but a change of parameters.
     fn apply(
         &mut self,
@@ -55,8 +57,21 @@ impl<A: Algorithm, H: Hosting<A>> Driven<A, H> {
             self.apply_change(version, params).map_err(|e| e.to_string())?;
             return Ok(Outcome::Done);
         }
+        if let Input::Behind { peer, sent, again } = input {
+            self.host.host_mut().number_from(peer, sent);
+            self.around.queues.renumber(peer, sent, again);
+            return Ok(Outcome::Done);
+        }
+        let left = match input {
+            Input::Event(Event::Membership(Membership::Left(client))) => Some(client),
+            _ => None,
+        };
         let host = &mut self.host;
-        self.around.drive(|effects, out| host.apply(now, input, keys, effects, out))
+        let outcome = self.around.drive(|effects, out| host.apply(now, input, keys, effects, out));
+        if let Some(client) = left {
+            self.around.queues.forget(client);
+        }
+        outcome
     }
 
     fn apply_change(&mut self, version: u64, params: String) -> Result<(), ParamError> {
@@ -94,6 +109,11 @@ impl<A: Algorithm, H: Hosting<A>> Node for Driven<A, H> {
             self.apply_change(version, params.into()).expect(CHECKED);
         }
         Ok(())
+    }
+
+    fn behind(&mut self, now: Tick, peer: NodeId, received: u64, keys: &Keys, log: &mut dyn Log) {
+        let again = self.around.queues.len(peer) as u64;
+        self.input(now, Input::Behind { peer, sent: received + again, again }, keys, log);
     }
 
     fn params(&self) -> (u64, &str) {

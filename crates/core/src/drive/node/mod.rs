@@ -57,6 +57,8 @@ pub trait Node: Send {
     fn check(&self, from: NodeId, sequence: u64, skipped: u64) -> Result<Arrival, Misbehaviour>;
     /// Logs an event, then applies it. Messages must have been checked.
     fn event(&mut self, now: Tick, event: Event<Vec<u8>>, keys: &Keys, log: &mut dyn Log) -> Outcome;
+    /// A peer has received more messages than this node remembers having sent: their numbers go on from there.
+    fn behind(&mut self, now: Tick, peer: NodeId, received: u64, keys: &Keys, log: &mut dyn Log);
     /// Logs changed parameters (all of them, in TOML), then applies them. An older version changes nothing.
     fn change(&mut self, now: Tick, version: u64, params: &str, log: &mut dyn Log) -> Result<(), ParamError>;
     /// The parameters that hold now, and how often they have changed.
@@ -109,6 +111,10 @@ pub trait ClientNode: Node {
         keys: &Keys,
         log: &mut dyn Log,
     ) -> Result<Taken<()>, RewardError>;
+    /// Sends what has been observed and not sent yet: logs, then applies.
+    fn drain(&mut self, now: Tick, keys: &Keys, log: &mut dyn Log);
+    /// Observations that have not been sent yet.
+    fn unsent(&self) -> u64;
     /// The other clients it has links to.
     fn peers(&self) -> Vec<NodeId>;
     /// Open decisions that were taken before `tick`, oldest first.

@@ -22,6 +22,10 @@ impl<A: Algorithm> Hosting<A> for Host<A::Server> {
         self
     }
 
+    fn host_mut(&mut self) -> &mut Host<A::Server> {
+        self
+    }
+
     fn apply(
         &mut self,
         now: Tick,
@@ -34,10 +38,10 @@ impl<A: Algorithm> Hosting<A> for Host<A::Server> {
             Input::Event(event) => {
                 Host::apply(self, now, event.borrowed(), keys, effects, out).map_err(|e| e.to_string())
             }
-            Input::Decide { .. } | Input::Reward { .. } | Input::Abandon { .. } => {
+            Input::Decide { .. } | Input::Reward { .. } | Input::Abandon { .. } | Input::Drain => {
                 Err("an input that only clients have".into())
             }
-            Input::Change { .. } => unreachable!("not an input of the machine"),
+            Input::Change { .. } | Input::Behind { .. } => unreachable!("not an input of the machine"),
         }
     }
 
