@@ -96,7 +96,7 @@ async fn abandon(State(client): State<Arc<Client>>, body: Bytes) -> Result<Respo
 }
 
 async fn health(State(client): State<Arc<Client>>) -> Response {
-    match client.failure() {
+    match client.refusing() {
         None => {
             let problems = client.problems();
             let status = if problems.is_empty() { "ok" } else { "degraded" };

@@ -63,6 +63,7 @@ pub(super) fn run(
             }
         }
         if stop {
+            state.say_alive();
             state.fail("this client was shut down".into());
             shared.over.notify_waiters();
             return Ok(());

@@ -168,7 +168,8 @@ impl Shared {
             received,
             sent,
             epochs: state.starts.all(),
-            position: state.position,
+            began_at: state.began.position,
+            began_after: state.began.sent,
             rejoins: state.rejoins,
         }))
     }

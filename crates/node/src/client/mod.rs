@@ -25,7 +25,7 @@ use tokio::sync::{Notify, oneshot};
 pub use self::builder::ClientBuilder;
 use self::member::Member;
 use self::starts::Starts;
-use self::state::State;
+use self::state::{Began, State};
 use crate::books::{Books, Refusals};
 use crate::clock::Clock;
 use crate::error::NodeError;
@@ -219,6 +219,8 @@ impl Client {
             let new = saved.is_none() && recovered.log.is_empty();
             state.join(member, new);
         }
+        let sent = state.member.as_ref().map_or(0, |member| member.machine.ends(NodeId::SERVER).sent);
+        state.began = Began { position: store.commits(), sent };
         // The epoch must be on disk before the first decision bears it.
         store.commit(&first)?;
         let pending = std::mem::take(&mut state.journal.batch);
@@ -363,6 +365,12 @@ impl Client {
     /// What someone should look after, and how; empty when all is well.
     pub fn problems(&self) -> Vec<String> {
         self.shared.lock().problems()
+    }
+
+    /// Why inputs are not taken, be it for good or until there is space on the disk again.
+    pub fn refusing(&self) -> Option<String> {
+        let state = self.shared.lock();
+        state.failed.clone().or_else(|| state.stalled.clone())
     }
 
     /// Why inputs are not taken any more, if so.

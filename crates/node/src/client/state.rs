@@ -34,6 +34,15 @@ pub(super) struct Durable {
     pub(super) peers: BTreeMap<NodeId, (u64, u64)>,
 }
 
+/// Where a start began: what an old copy of a store cannot know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Began {
+    /// How often the store had been written.
+    pub(super) position: u64,
+    /// Messages numbered for the coordinator.
+    pub(super) sent: u64,
+}
+
 /// Confirmations that are due after the next commit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DueConfirmations {
@@ -76,8 +85,10 @@ pub(super) struct State {
     pub(super) starts: Starts,
     /// It has lost what it knew, and asks to start anew.
     pub(super) rejoins: bool,
-    /// How often the store was written.
+    /// How often the store has been written.
     pub(super) position: u64,
+    /// Where this start began.
+    pub(super) began: Began,
     pub(super) clock: Clock,
     pub(super) expiry: Tick,
     pub(super) journal: Journal,
@@ -117,6 +128,7 @@ impl State {
             starts,
             rejoins: false,
             position: 0,
+            began: Began::default(),
             alone: None,
             stalled: None,
             lost: 0,
@@ -365,10 +377,7 @@ impl State {
     pub(super) fn tick(&mut self) {
         let now = self.clock.now();
         if self.said_alive.is_none_or(|said| said.elapsed() >= ALIVE) {
-            self.said_alive = Some(Instant::now());
-            if let Some(outbox) = &self.outbox {
-                outbox.pass_on(frame(Kind::Alive(Alive { position: self.position })));
-            }
+            self.say_alive();
         }
         self.repeat();
         let Some(member) = self.member.as_mut().filter(|member| member.lockstep.is_none()) else { return };
@@ -380,6 +389,14 @@ impl State {
         for id in old {
             self.expired += 1;
             let _ = self.abandon(id, Some(now));
+        }
+    }
+
+    /// Tells the coordinator how far this store has come: an older copy of it will not pass for it.
+    pub(super) fn say_alive(&mut self) {
+        self.said_alive = Some(Instant::now());
+        if let Some(outbox) = &self.outbox {
+            outbox.pass_on(frame(Kind::Alive(Alive { position: self.position })));
         }
     }
 

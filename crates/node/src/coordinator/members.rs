@@ -37,7 +37,7 @@ impl Owner {
     /// Whoever said this hello.
     fn of(hello: &Hello) -> Owner {
         let epoch = hello.epochs.last().copied().unwrap_or_default();
-        Owner { instance: hello.instance.clone(), epoch, removed: false, position: hello.position }
+        Owner { instance: hello.instance.clone(), epoch, removed: false, position: hello.began_at }
     }
 }
 
@@ -133,6 +133,9 @@ impl Members {
 
     /// A number belongs to whoever said this hello, which was not refused; `true` when it is a new member.
     pub(super) fn bind(&mut self, hello: &Hello) -> bool {
+        if self.knows_start(hello) {
+            return false;
+        }
         self.owners.insert(NodeId(hello.client), Owner::of(hello)).is_none()
     }
 
@@ -239,8 +242,10 @@ impl Members {
         if hello.rejoins {
             return None;
         }
-        let known = hello.epochs.contains(&owner.epoch);
-        if !known || hello.position < owner.position || hello.sent < ends.received {
+        // All that was heard so far came from earlier starts, which this one must have in its store.
+        let new = hello.epochs.last() != Some(&owner.epoch);
+        let forgot = hello.began_at < owner.position || hello.began_after < ends.received;
+        if !hello.epochs.contains(&owner.epoch) || new && forgot || hello.sent < ends.received {
             return last(format!(
                 "the client's store is older than what the coordinator has already heard from it (an old copy was put back, or a \
                  copy was used elsewhere): restore the client's newest store; without it, `cahoots rejoin` the client, which \
