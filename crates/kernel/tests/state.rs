@@ -90,7 +90,7 @@ fn gathered_rows_are_those_of_the_pool() {
                 let mut filled = Tiles::default();
                 filled.fill(columns.len(), expected);
                 gathered.gather(&pool, columns.clone(), &picked);
-                assert!(gathered.is_finite());
+                assert!(gathered.is_usable());
                 let same = |tiles: &Tiles| format!("{tiles:?}").replace("finite: true", "finite: false");
                 assert_eq!(same(&gathered), same(&filled), "{count} rows of {width}, columns {columns:?}");
             }
