@@ -29,6 +29,14 @@ enum Command {
     Environments(commands::environments::Args),
     Serve(commands::serve::Args),
     Client(commands::client::Args),
+    Status(commands::operate::Status),
+    Members(commands::operate::Members),
+    Params(commands::operate::Params),
+    Drain(commands::operate::Drain),
+    Backup(commands::operate::Backup),
+    Restore(commands::operate::Restore),
+    Rejoin(commands::operate::Rejoin),
+    Reset(commands::operate::Reset),
     Audit(commands::audit::Args),
     #[cfg(feature = "contract")]
     Contract(commands::contract::Args),
@@ -49,6 +57,8 @@ cahoots: federated bandit learning
   cahoots plot DIR                 the figures of earlier results again
   cahoots serve FILE.toml          a coordinator
   cahoots client FILE.toml         a client beside an app: local HTTP, durable, works offline
+  cahoots status FILE.toml         what either is doing; also members, params, drain, backup, restore,
+                                   rejoin and reset
 
 `cahoots help COMMAND` says more, with examples.
 ";
@@ -110,6 +120,14 @@ fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
         Some(Command::Environments(args)) => commands::environments::run(&args, &known.simulated),
         Some(Command::Serve(args)) => commands::serve::run(&args, &known.live),
         Some(Command::Client(args)) => commands::client::run(&args, &known.live),
+        Some(Command::Status(args)) => commands::operate::status(&args),
+        Some(Command::Members(args)) => commands::operate::members(&args),
+        Some(Command::Params(args)) => commands::operate::params(&args),
+        Some(Command::Drain(args)) => commands::operate::drain(&args, &known.live),
+        Some(Command::Backup(args)) => commands::operate::backup(&args),
+        Some(Command::Restore(args)) => commands::operate::restore(&args),
+        Some(Command::Rejoin(args)) => commands::operate::rejoin(&args),
+        Some(Command::Reset(args)) => commands::operate::reset(&args),
         Some(Command::Audit(args)) => commands::audit::run(&args),
         #[cfg(feature = "contract")]
         Some(Command::Contract(args)) => {

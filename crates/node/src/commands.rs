@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::client::Client;
 use crate::config::{ClientFile, ServeFile};
+use crate::control;
 use crate::coordinator::{Coordinator, States};
 use crate::error::NodeError;
 use crate::http;
@@ -67,8 +68,10 @@ pub fn serve(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     let config = file.config(known, path)?;
     let terms = config.terms.clone();
     let runtime = runtime()?;
+    let store = config.store.clone();
     let mut coordinator = Coordinator::start(config)?;
     let finished = coordinator.finished();
+    let coordinator = Arc::new(coordinator);
     let outcome = runtime.block_on(async {
         let (listener, bound) = listen(&file.listen, "listen").await?;
         println!("{}", json!({ "listening": bound }));
@@ -78,14 +81,25 @@ pub fn serve(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
                 None => None,
             }
         };
+        let asked = coordinator.clone();
+        let orders = control::serve(store, move |order| {
+            let asked = asked.clone();
+            async move { asked.order(order).await }
+        });
         tokio::select! {
             served = coordinator.serve(listener) => served.map(|()| None),
+            () = orders => Ok(None),
             () = told_to_stop() => Ok(None),
             Some(states) = result => Ok(Some(states)),
         }
     });
-    let stopped = coordinator.stop();
     runtime.shutdown_timeout(Duration::from_millis(200));
+    let stopped = match Arc::try_unwrap(coordinator) {
+        Ok(coordinator) => coordinator.stop(),
+        Err(_) => {
+            Err(NodeError::Stopped("an order was still under way; what was acknowledged is on disk".into()))
+        }
+    };
     let states = outcome?;
     stopped?;
     match states {
@@ -119,19 +133,37 @@ pub fn client(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     let file = ClientFile::read(path)?;
     let config = file.config(known, path)?;
     let runtime = runtime()?;
+    let drain = file.drain.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default());
     let client = Arc::new(Client::open(config)?);
     let refused = runtime.block_on(async {
         let (listener, bound) = listen(&file.http, "http").await?;
         println!("{}", json!({ "listening": bound }));
         let router = http::router(client.clone());
         let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+        let asked = client.clone();
+        let orders = control::serve(file.store.clone(), move |order| {
+            let asked = asked.clone();
+            async move {
+                let answer = tokio::task::spawn_blocking(move || asked.order(order)).await;
+                answer.map_err(|e| NodeError::Stopped(e.to_string()))?
+            }
+        });
         let refused = tokio::select! {
             () = told_to_stop() => None,
+            () = orders => None,
             reason = refusal(&client) => Some(reason),
         };
         serving.abort();
         Ok::<_, NodeError>(refused)
     })?;
+    if refused.is_none()
+        && let Some(patience) = drain
+    {
+        match client.drain(patience) {
+            Ok(drained) => eprintln!("{}", json!({ "drained": drained })),
+            Err(error) => eprintln!("not drained: {error}"),
+        }
+    }
     runtime.shutdown_timeout(Duration::from_millis(200));
     if let Ok(client) = Arc::try_unwrap(client) {
         client.stop();
@@ -142,16 +174,12 @@ pub fn client(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     }
 }
 
-/// A refusal by the coordinator ends the process; a failing disk does not: the
-/// app is answered with the reason until someone restarts it.
+/// What a client cannot recover from by itself ends the process, so that a supervisor acts. A full disk does not: it
+/// waits for space.
 async fn refusal(client: &Client) -> String {
     client.over().await;
     match client.failure() {
-        Some(reason) if reason.starts_with("refused") => reason,
-        Some(reason) => {
-            eprintln!("error: {reason}");
-            std::future::pending().await
-        }
+        Some(reason) => reason,
         None => std::future::pending().await,
     }
 }

@@ -20,6 +20,7 @@ use cahoots_core::decision::Taken;
 use cahoots_core::drive::{Decided, Saved};
 use cahoots_core::{ArmIndex, DecisionId, NodeId, Picked};
 use serde::Serialize;
+use serde_json::json;
 use tokio::sync::{Notify, oneshot};
 
 pub use self::builder::ClientBuilder;
@@ -28,6 +29,7 @@ use self::starts::Starts;
 use self::state::{Began, State};
 use crate::books::{Books, Refusals};
 use crate::clock::Clock;
+use crate::control::Order;
 use crate::error::NodeError;
 use crate::live::Known;
 use crate::secret;
@@ -143,6 +145,11 @@ pub struct Status {
     pub trouble: Option<String>,
 }
 
+/// Whose a client's store says that it is.
+pub(crate) fn owner(federation: &str, client: u32) -> String {
+    format!("{} of federation {federation:?}", NodeId(client))
+}
+
 /// A running client.
 pub struct Client {
     shared: Arc<Shared>,
@@ -172,7 +179,7 @@ impl Client {
     /// Opens the store, replays what a kill interrupted, and is ready.
     pub fn open(config: ClientConfig) -> Result<Client, NodeError> {
         let me = NodeId(config.client);
-        let owner = format!("{me} of federation {:?}", config.federation);
+        let owner = owner(&config.federation, config.client);
         let (mut store, recovered) = Store::open(&config.store, &owner, config.sync)?;
         let mut first = Batch::default();
         let instance = secret::kept(&store, &mut first, "instance")?;
@@ -328,6 +335,18 @@ impl Client {
                 return Ok(drained);
             }
             std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Does what whoever runs it asks for. Blocks.
+    pub fn order(&self, order: Order) -> Result<serde_json::Value, NodeError> {
+        match order {
+            Order::Status => Ok(json!(self.status())),
+            Order::Drain { seconds } => {
+                let patience = Duration::try_from_secs_f64(seconds);
+                Ok(json!(self.drain(patience.map_err(|e| NodeError::Request(e.to_string()))?)?))
+            }
+            _ => Err(NodeError::Request("only a coordinator can do that: give its file".into())),
         }
     }
 

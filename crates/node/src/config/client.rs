@@ -43,6 +43,9 @@ pub struct ClientFile {
     /// The longest pause in seconds between two attempts to connect.
     #[serde(default = "five")]
     pub longest_pause: f64,
+    /// Seconds that a client which is told to stop takes to send what it has learned and not sent yet; without, it
+    /// keeps that for its next start.
+    pub drain: Option<f64>,
     /// The federation's terms, to decide before the coordinator was ever reached.
     pub terms: Option<TermsTable>,
 }
@@ -74,6 +77,7 @@ impl ClientFile {
 
     /// What the file means, checked.
     pub fn config(&self, known: &Arc<Known>, path: &Path) -> Result<ClientConfig, NodeError> {
+        self.drain.map(|patience| seconds(path, "drain", patience)).transpose()?;
         let terms = self.terms.as_ref().map(|terms| {
             let AlgorithmTable { kind, params } = &terms.algorithm;
             Terms::new(known, kind, params, terms.setting.setting(), terms.seed)

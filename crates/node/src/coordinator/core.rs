@@ -52,7 +52,7 @@ impl Core {
         config: CoordinatorConfig,
         finish: oneshot::Sender<States>,
     ) -> Result<Core, NodeError> {
-        let owner = format!("the coordinator of federation {:?}", config.federation);
+        let owner = super::owner(&config.federation);
         let (mut store, recovered) = Store::open(&config.store, &owner, config.sync)?;
         let terms = config.terms.to_toml();
         let mut first = Batch::default();
@@ -169,6 +169,10 @@ impl Core {
                         self.event(Event::Wake);
                     }
                 }
+            }
+            Command::Params(answer) => {
+                let (version, params) = self.machine.params();
+                let _ = answer.send((version, params.into()));
             }
             Command::Change(params, answer) => {
                 let _ = answer.send(self.change(&params));

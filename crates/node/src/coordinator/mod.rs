@@ -14,9 +14,11 @@ use std::time::Duration;
 
 use cahoots_core::{NodeId, ParamError};
 use serde::Serialize;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::control::Order;
 use crate::error::NodeError;
 use crate::live::Known;
 use crate::store::Sync;
@@ -77,6 +79,11 @@ pub struct CoordinatorStatus {
     pub params_version: u64,
 }
 
+/// Whose a coordinator's store says that it is.
+pub(crate) fn owner(federation: &str) -> String {
+    format!("the coordinator of federation {federation:?}")
+}
+
 /// What the machine's thread is told.
 enum Command {
     Inbound(Inbound),
@@ -86,6 +93,7 @@ enum Command {
     Remove(NodeId, oneshot::Sender<Result<(), NodeError>>),
     Release(NodeId, oneshot::Sender<Result<(), NodeError>>),
     Backup(PathBuf, oneshot::Sender<Result<(), NodeError>>),
+    Params(oneshot::Sender<(u64, String)>),
     /// All parameters, in TOML.
     Change(String, oneshot::Sender<Result<u64, ParamError>>),
     Stop,
@@ -232,6 +240,40 @@ impl Coordinator {
         let (answer, answered) = oneshot::channel();
         self.commands.send(question(answer)).await.map_err(|_| stopped())?;
         answered.await.map_err(|_| stopped())
+    }
+
+    /// How often parameters have changed, and all of them, in TOML.
+    pub async fn params(&self) -> Result<(u64, String), NodeError> {
+        self.ask(Command::Params).await
+    }
+
+    /// Does what whoever runs it asks for.
+    pub async fn order(&self, order: Order) -> Result<serde_json::Value, NodeError> {
+        let written = |value| serde_json::to_value(value).map_err(|e| NodeError::Stopped(e.to_string()));
+        match order {
+            Order::Status => {
+                let status = self.status().await;
+                let status =
+                    status.ok_or_else(|| NodeError::Stopped("the coordinator has stopped".into()))?;
+                serde_json::to_value(status).map_err(|e| NodeError::Stopped(e.to_string()))
+            }
+            Order::Members => written(self.members().await?),
+            Order::Remove { client } => self.remove(client).await.map(|()| json!({ "removed": client })),
+            Order::Release { client } => self.release(client).await.map(|()| json!({ "released": client })),
+            Order::Backup { to } => self.backup(to.clone()).await.map(|()| json!({ "copied": to })),
+            Order::Params { set } => {
+                let (mut version, text) = self.params().await?;
+                let mut params: toml::Table = text.parse().map_err(|e| NodeError::Stopped(format!("{e}")))?;
+                if !set.is_empty() {
+                    params.extend(set);
+                    version = self.change(&params.to_string()).await?;
+                }
+                Ok(json!({ "version": version, "params": params }))
+            }
+            Order::Drain { .. } => {
+                Err(NodeError::Request("a coordinator has nothing to drain: ask a client".into()))
+            }
+        }
     }
 
     /// Changes parameters that may change while a federation runs (all of them, in TOML), here and at every

@@ -13,6 +13,7 @@
 //! A snapshot begins a generation: a new log, then a new checkpoint beside the old one, which it replaces at one
 //! stroke, and then the old log goes. Wherever that stops, one checkpoint and its log are whole.
 
+mod aside;
 mod backup;
 mod batch;
 mod checkpoint;

@@ -1,0 +1,155 @@
+//! How whoever runs a node speaks to it while it runs: a socket beside its store, which only its owner may open. One
+//! line of JSON asks, one line answers.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixListener;
+
+use crate::error::NodeError;
+
+/// The longest question.
+const LONGEST: u64 = 1 << 20;
+/// How long one may take to ask.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What can be asked of a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub enum Order {
+    /// What is it doing?
+    Status,
+    /// Who is a member?
+    Members,
+    /// A client leaves for good.
+    Remove {
+        /// Its number.
+        client: u32,
+    },
+    /// A client's number is free again.
+    Release {
+        /// The number.
+        client: u32,
+    },
+    /// The parameters, after these have been changed.
+    Params {
+        /// Those that are to change.
+        set: toml::Table,
+    },
+    /// A copy of the store.
+    Backup {
+        /// Where to.
+        to: PathBuf,
+    },
+    /// What was learned and not sent yet is to be sent.
+    Drain {
+        /// How long to wait until the coordinator has it.
+        seconds: f64,
+    },
+}
+
+/// Where the socket of a node with this store is.
+pub fn socket(store: &Path) -> PathBuf {
+    let mut name = store.as_os_str().to_owned();
+    name.push(".sock");
+    name.into()
+}
+
+/// Answers questions for as long as it is polled. A node without a socket is none the worse for it, so all that can
+/// go wrong is logged.
+pub async fn serve<F: Future<Output = Result<Value, NodeError>> + Send>(
+    store: PathBuf,
+    answer: impl Fn(Order) -> F + Send + Clone + 'static,
+) where
+    F: 'static,
+{
+    let path = socket(&store);
+    // The store is this process's alone, so what is there is left from an earlier start.
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).and_then(|listener| {
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map(|()| listener)
+    });
+    let listener = match listener {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::warn!(%error, path = %path.display(), "no socket to ask this node anything");
+            return std::future::pending().await;
+        }
+    };
+    let _gone = Gone(path);
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let answer = answer.clone();
+                tokio::spawn(async move {
+                    let (reading, mut writing) = stream.into_split();
+                    let mut line = String::new();
+                    let mut reading = tokio::io::BufReader::new(reading.take(LONGEST));
+                    if !matches!(
+                        tokio::time::timeout(PATIENCE, reading.read_line(&mut line)).await,
+                        Ok(Ok(1..))
+                    ) {
+                        return;
+                    }
+                    let answered = match serde_json::from_str(&line) {
+                        Ok(order) => answer(order).await,
+                        Err(error) => Err(NodeError::Request(format!(
+                            "an order that this version does not know: {error}"
+                        ))),
+                    };
+                    let said = match answered {
+                        Ok(value) => json!({ "ok": value }),
+                        Err(error) => json!({ "error": error.to_string() }),
+                    };
+                    let _ = writing.write_all(format!("{said}\n").as_bytes()).await;
+                });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a question was lost");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+/// The socket goes with whoever answers.
+struct Gone(PathBuf);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Asks the node with this store; `None` when none is running. Blocks.
+pub fn ask(store: &Path, order: &Order) -> Result<Option<Value>, NodeError> {
+    let failed = |e: std::io::Error| NodeError::Network(format!("{}: {e}", socket(store).display()));
+    let mut stream = match UnixStream::connect(socket(store)) {
+        Ok(stream) => stream,
+        Err(error) => {
+            use std::io::ErrorKind::{ConnectionRefused, NotFound};
+            return if matches!(error.kind(), NotFound | ConnectionRefused) {
+                Ok(None)
+            } else {
+                Err(failed(error))
+            };
+        }
+    };
+    let question = serde_json::to_string(order).expect("orders can be written");
+    stream.write_all(format!("{question}\n").as_bytes()).map_err(failed)?;
+    let mut line = String::new();
+    BufReader::new(stream.take(64 * LONGEST)).read_line(&mut line).map_err(failed)?;
+    let answer: Value = serde_json::from_str(&line)
+        .map_err(|_| NodeError::Network("the node closed the connection without an answer".into()))?;
+    match (answer.get("ok"), answer.get("error").and_then(Value::as_str)) {
+        (Some(value), _) => Ok(Some(value.clone())),
+        (None, Some(error)) => Err(NodeError::Stopped(error.into())),
+        (None, None) => Err(NodeError::Network("an answer that this version does not know".into())),
+    }
+}

@@ -1,0 +1,173 @@
+//! What whoever runs a federation does to its nodes: look, admit and dismiss, drain, copy, put back, start anew. Nodes
+//! are named by the file that they were started with.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::config::{ClientFile, ServeFile};
+use crate::control::{Order, ask};
+use crate::error::NodeError;
+use crate::live::Known;
+use crate::store::{Batch, Store, StoreError, Sync};
+
+/// Whose file it is.
+pub enum NodeFile {
+    /// A coordinator's.
+    Coordinator(Box<ServeFile>),
+    /// A client's.
+    Client(Box<ClientFile>),
+}
+
+impl NodeFile {
+    /// Reads the file of a coordinator or of a client, whichever it is.
+    pub fn read(path: &Path) -> Result<NodeFile, NodeError> {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        // What only clients have; all that is wrong with the file is said by who reads it whole.
+        let client = text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("coordinator"));
+        if client {
+            Ok(NodeFile::Client(Box::new(ClientFile::read(path)?)))
+        } else {
+            Ok(NodeFile::Coordinator(Box::new(ServeFile::read(path)?)))
+        }
+    }
+
+    fn store(&self) -> &Path {
+        match self {
+            NodeFile::Coordinator(file) => &file.store,
+            NodeFile::Client(file) => &file.store,
+        }
+    }
+
+    fn owner(&self) -> String {
+        match self {
+            NodeFile::Coordinator(file) => crate::coordinator::owner(&file.federation),
+            NodeFile::Client(file) => crate::client::owner(&file.federation, file.client),
+        }
+    }
+
+    /// Asks the running node.
+    pub fn ask(&self, order: &Order) -> Result<Value, NodeError> {
+        ask(self.store(), order)?.ok_or_else(|| {
+            NodeError::Request(format!(
+                "nothing runs with the store {}: start it with `cahoots {} FILE`",
+                self.store().display(),
+                match self {
+                    NodeFile::Coordinator(_) => "serve",
+                    NodeFile::Client(_) => "client",
+                }
+            ))
+        })
+    }
+
+    fn client(&self, command: &str) -> Result<&ClientFile, NodeError> {
+        match self {
+            NodeFile::Client(file) => Ok(file),
+            NodeFile::Coordinator(_) => {
+                Err(NodeError::Config(format!("{command} is for clients: give a client's file")))
+            }
+        }
+    }
+
+    fn not_running(&self) -> Result<(), NodeError> {
+        match ask(self.store(), &Order::Status) {
+            Ok(None) => Ok(()),
+            _ => Err(NodeError::Request(format!(
+                "a node runs with the store {}: stop it first",
+                self.store().display()
+            ))),
+        }
+    }
+}
+
+/// Sends what a client has learned and not sent yet, whether it runs or not, and waits until the coordinator has it.
+pub fn drain(known: &Arc<Known>, path: &Path, patience: Duration) -> Result<Value, NodeError> {
+    let file = NodeFile::read(path)?;
+    let client = file.client("drain")?;
+    if let Some(answer) = ask(&client.store, &Order::Drain { seconds: patience.as_secs_f64() })? {
+        return Ok(answer);
+    }
+    let running = Client::open(client.config(known, path)?)?;
+    let until = Instant::now() + patience;
+    while !running.status().connected {
+        if Instant::now() >= until {
+            let why = running.status().trouble.unwrap_or_else(|| "it does not answer".into());
+            return Err(NodeError::Network(format!(
+                "the coordinator at {} was not reached: {why}",
+                client.coordinator
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let drained = running.drain(until.saturating_duration_since(Instant::now()))?;
+    running.stop();
+    Ok(json!(drained))
+}
+
+/// Copies the store of a coordinator, running or not, or of a client that does not run.
+pub fn backup(path: &Path, to: &Path) -> Result<(), NodeError> {
+    let file = NodeFile::read(path)?;
+    let to = std::path::absolute(to).map_err(|e| NodeError::Config(format!("{}: {e}", to.display())))?;
+    if let NodeFile::Coordinator(serve) = &file
+        && ask(&serve.store, &Order::Backup { to: to.clone() })?.is_some()
+    {
+        return Ok(());
+    }
+    if !file.store().exists() {
+        return Err(NodeError::Config(format!("there is no store {}", file.store().display())));
+    }
+    let (store, _) = Store::open(file.store(), &file.owner(), Sync::Disk)?;
+    Ok(store.backup(&to)?)
+}
+
+/// Puts a copy in the place of a store that is not in use; says where what was there is now.
+pub fn restore(path: &Path, from: &Path) -> Result<Option<PathBuf>, NodeError> {
+    let file = NodeFile::read(path)?;
+    file.not_running()?;
+    if !from.exists() {
+        return Err(NodeError::Config(format!("there is no copy {}", from.display())));
+    }
+    // The copy is looked at before anything is moved.
+    let (copy, _) = Store::open(from, &file.owner(), Sync::Disk)?;
+    let aside = Store::set_aside(file.store())?;
+    copy.backup(file.store())?;
+    Ok(aside)
+}
+
+/// A client forgets all it knows; says where that is now. Its number must be free when it comes back.
+pub fn reset(path: &Path) -> Result<Option<PathBuf>, NodeError> {
+    let file = NodeFile::read(path)?;
+    file.client("reset")?;
+    file.not_running()?;
+    Ok(Store::set_aside(file.store())?)
+}
+
+/// A client starts anew under its number, which it proves to be its own: for one whose store is an old copy, or whose
+/// federation was started anew. Says where its store is now.
+pub fn rejoin(path: &Path) -> Result<Option<PathBuf>, NodeError> {
+    let file = NodeFile::read(path)?;
+    file.client("rejoin")?;
+    file.not_running()?;
+    let missing = || {
+        NodeError::Config(format!(
+            "there is no store {} to rejoin with; `cahoots members FILE release NUMBER` at the coordinator lets a new one in",
+            file.store().display()
+        ))
+    };
+    if !file.store().exists() {
+        return Err(missing());
+    }
+    let (store, _) = Store::open(file.store(), &file.owner(), Sync::Disk)?;
+    let instance = store.get("instance")?.ok_or_else(missing)?;
+    drop(store);
+    let aside = Store::set_aside(file.store())?;
+    let (mut fresh, _) = Store::open(file.store(), &file.owner(), Sync::Disk)?;
+    let mut batch = Batch::default();
+    batch.set("instance", instance);
+    batch.set("rejoins", vec![1]);
+    fresh.commit(&batch).map_err(|e: StoreError| NodeError::from(e))?;
+    Ok(aside)
+}
