@@ -31,7 +31,8 @@ pub use server::Server;
 pub use single::Client as SingleClient;
 
 use cahoots_core::{
-    Algorithm, Claim, NodeId, ParamError, ReadFile, Seat, Setting, Silence, Silent, Topology, Traffic,
+    Algorithm, Claim, NodeId, ParamError, Patience, ReadFile, Seat, Setting, Silence, Silent, Topology,
+    Traffic,
 };
 
 use server::Cost;
@@ -101,7 +102,8 @@ impl Algorithm for CdpMab {
         let sources = (0..valid.clients).map(|client| (NodeId(client), 1.0)).collect();
         let links = f64::from(valid.rules.noise.participants);
         let sample = valid.rules.noise.participants as usize;
-        Server::new(valid.rules.clone(), sources, sample, Vec::new(), vec![(Cost::ServerLinks, links)])
+        let costs = vec![(Cost::ServerLinks, links)];
+        Server::new(valid.rules.clone(), sources, sample, Vec::new(), costs, valid.patience)
     }
 }
 
@@ -236,7 +238,8 @@ impl Algorithm for HdpMab {
             (Cost::ServerLinks, valid.components.len() as f64),
             (Cost::AllEdges, valid.all_edges() as f64),
         ];
-        Server::new(valid.rules.clone(), sources, valid.components.len(), trees, costs)
+        let sinks = valid.components.len();
+        Server::new(valid.rules.clone(), sources, sinks, trees, costs, Patience::default())
     }
 }
 

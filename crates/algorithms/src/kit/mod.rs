@@ -3,3 +3,6 @@
 pub mod arms;
 pub mod clusters;
 pub mod linear;
+mod patience;
+
+pub use patience::PatienceParams;
