@@ -6,3 +6,6 @@ pub mod linear;
 mod patience;
 
 pub use patience::PatienceParams;
+
+/// [`cahoots_core::Algorithm::MEMBERSHIP`] of those who exchange nothing.
+pub const ALONE: &str = "Nobody waits for anybody: learners exchange nothing. One that comes back with a fresh machine starts from nothing.";
