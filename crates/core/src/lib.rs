@@ -26,7 +26,7 @@ pub mod view;
 pub mod wire;
 
 pub use buffered::Buffered;
-pub use cahoots_kernel::{Factor, Scores, Tiles};
+pub use cahoots_kernel::{Factor, Rows, Scores, Tiles};
 pub use contract::arms::{self, ArmBuffer, ArmName, ArmSet, Context};
 pub use contract::choice::{Choice, Picked};
 pub use contract::context::{Cx, Effects};

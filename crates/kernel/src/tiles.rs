@@ -1,15 +1,15 @@
 //! Arms in SIMD lanes.
 
-use crate::Level;
-use crate::ops::pack::Pack;
+use std::ops::Range;
+
+use crate::ops::chunks;
+use crate::ops::pack::{Gather, Pack, pad_rows, scatter};
 use crate::simd::{Chunk, LANES, dispatch};
+use crate::{Level, Rows};
 
 /// The largest feature or reward that can be learned from. Products of two, summed up 2^50 times and
 /// squared, are still finite numbers: nothing overflows on the way.
 pub const LARGEST: f64 = (1_u128 << 100) as f64;
-
-/// Stands for arms that a last tile lacks.
-static ZEROS: [f64; 256] = [0.0; 256];
 
 /// Arms in SIMD lanes: `data[tile][coordinate][8 lanes]`; absent lanes are zero.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub struct Tiles {
     dim: usize,
     len: usize,
     data: Vec<Chunk>,
-    /// All coordinates are known to be usable, and need not be looked at.
+    /// All coordinates come from a pool, whose numbers are usable: they need not be looked at.
     usable: bool,
 }
 
@@ -84,40 +84,52 @@ impl Tiles {
             self.len += 1;
             if self.len.is_multiple_of(LANES) {
                 let first = (self.len / LANES - 1) * dim;
-                // Chunks left from an earlier fill are overwritten, not cleared first.
-                if self.data.len() < first + dim {
-                    self.data.resize(first + dim, Chunk::ZERO);
-                }
-                let tile = &mut self.data[first..][..dim];
-                dispatch(level, Pack { rows: &group, tile });
+                self.extend(first + dim);
+                dispatch(level, Pack { rows: &group, tile: &mut self.data[first..][..dim] });
             }
         }
-        let rest = self.len % LANES;
-        self.len -= rest;
-        let first = self.len / LANES * dim;
+        let (first, rest) = (self.len / LANES * dim, self.len % LANES);
         self.data.truncate(first);
-        if rest > 0 && dim <= ZEROS.len() {
-            self.data.resize(first + dim, Chunk::ZERO);
-            group[rest..].fill(&ZEROS[..dim]);
-            dispatch(level, Pack { rows: &group, tile: &mut self.data[first..] });
-            self.len += rest;
-        } else {
-            for row in &group[..rest] {
-                self.push(row);
+        if rest > 0 {
+            self.extend(first + dim);
+            let tile = &mut self.data[first..];
+            match pad_rows(&group[..rest], dim) {
+                Some(rows) => dispatch(level, Pack { rows: &rows, tile }),
+                None => scatter(&group[..rest], tile),
             }
         }
     }
 
-    /// [`Tiles::fill`] with rows that were seen to be usable, such as those of a pool that was checked
-    /// once; [`Tiles::is_usable`] then takes no time.
+    /// [`Tiles::reset`], then some rows of a pool, in the order in which they were picked: the
+    /// coordinates of an arm are the given columns. Faster than [`Tiles::fill`], and [`Tiles::is_usable`]
+    /// then takes no time.
     ///
     /// # Panics
-    /// As [`Tiles::fill`]; in a build with debug assertions also if a coordinate is not usable.
-    #[inline]
-    pub fn fill_usable<'a>(&mut self, dim: usize, rows: impl Iterator<Item = &'a [f64]>) {
-        self.fill(dim, rows);
-        debug_assert!(self.is_usable(), "rows that are said to be usable and are not");
+    /// If the pool has no such row or column.
+    pub fn gather(&mut self, pool: &Rows, columns: Range<usize>, picked: &[u32]) {
+        assert!(columns.end <= pool.width(), "no column {} in a pool", columns.end);
+        self.dim = columns.len();
+        self.len = picked.len();
+        let length = self.len.div_ceil(LANES) * self.dim;
+        self.data.truncate(length);
+        self.extend(length);
+        let gather = Gather {
+            table: pool.padded(),
+            stride: chunks(pool.width()) * LANES,
+            picked,
+            first: columns.start,
+            dim: self.dim,
+            tiles: &mut self.data,
+        };
+        dispatch(Level::best(), gather);
         self.usable = true;
+    }
+
+    /// At least so many chunks. Those left from before are overwritten later, not cleared first.
+    fn extend(&mut self, length: usize) {
+        if self.data.len() < length {
+            self.data.resize(length, Chunk::ZERO);
+        }
     }
 
     /// Whether every coordinate of every arm is a number that can be learned from: not beyond [`LARGEST`].
@@ -140,12 +152,21 @@ impl Tiles {
     /// # Panics
     /// If there is no such arm or `out.len() != self.dim()`.
     pub fn row_into(&self, k: usize, out: &mut [f64]) {
-        assert!(k < self.len, "no arm {k} among {}", self.len);
         assert_eq!(out.len(), self.dim, "an arm of the wrong dimension");
-        let tile = &self.data[k / LANES * self.dim..];
-        for (value, chunk) in out.iter_mut().zip(tile) {
-            *value = chunk.0[k % LANES];
+        for (to, value) in out.iter_mut().zip(self.row(k)) {
+            *to = value;
         }
+    }
+
+    /// The coordinates of arm `k`.
+    ///
+    /// # Panics
+    /// If there is no such arm.
+    #[inline]
+    pub fn row(&self, k: usize) -> impl ExactSizeIterator<Item = f64> {
+        assert!(k < self.len, "no arm {k} among {}", self.len);
+        let tile = &self.data[k / LANES * self.dim..][..self.dim];
+        tile.iter().map(move |chunk| chunk.0[k % LANES])
     }
 
     /// All tiles, `dim` chunks each.

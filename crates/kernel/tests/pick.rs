@@ -147,3 +147,18 @@ fn if_none_wins_it_is_the_first_on_offer() {
 fn an_offer_of_nothing_is_refused() {
     Scores { mean: vec![1.0], width2: vec![1.0] }.highest_mean(Some(&[false]));
 }
+
+/// A bound beside the tolerance of an arm that is worth nothing, by a rounding or so: fused, other arms win.
+#[test]
+fn product_and_sum_are_rounded_one_after_the_other() {
+    let (mut random, mut telling) = (common::Uniform(7), 0);
+    for _ in 0..2000 {
+        let (radius, width2) = (1.0 + random.next().abs(), random.next().abs());
+        let width = radius * width2.sqrt();
+        let mean = 1e-12 - width;
+        let fused = radius.mul_add(width2.sqrt(), mean);
+        telling += u32::from((fused > 1e-12) != (mean + width > 1e-12));
+        check(&Scores { mean: vec![0.0, mean], width2: vec![0.0, width2] }, radius, &[true, true]);
+    }
+    assert!(telling > 100, "{telling} of 2000 would tell");
+}

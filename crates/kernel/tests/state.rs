@@ -2,7 +2,7 @@
 
 mod common;
 
-use cahoots_kernel::{Factor, Level, Picked, Scores, Tiles};
+use cahoots_kernel::{Factor, Level, Picked, Rows, Scores, Tiles};
 use common::{Uniform, tiles};
 use serde::Serialize;
 
@@ -74,6 +74,36 @@ fn tiles_hold_their_rows() {
     }
 }
 
+/// Any columns of any rows, in any order and repeated, over whatever the buffer held.
+#[test]
+fn gathered_rows_are_those_of_the_pool() {
+    let mut gathered = Tiles::default();
+    for width in [1, 3, 8, 10, 25, 300] {
+        let size = 50;
+        let rows = Uniform(width as u64).vectors(size, width);
+        let pool = Rows::new(width, &rows.concat()).unwrap();
+        assert!(pool.iter().eq(&rows) && pool.row(7) == rows[7]);
+        for columns in [0..width, 0..width / 2, width / 3..width, width - 1..width] {
+            for count in [40, 0, 1, 2, 3, 7, 8, 9, 10, 11, 17] {
+                let picked: Vec<u32> = (0..count).map(|k| (k * 37 + 11) % size as u32).collect();
+                let expected = picked.iter().map(|&row| &rows[row as usize][columns.clone()]);
+                let mut filled = Tiles::default();
+                filled.fill(columns.len(), expected);
+                gathered.gather(&pool, columns.clone(), &picked);
+                assert!(gathered.is_finite());
+                let same = |tiles: &Tiles| format!("{tiles:?}").replace("finite: true", "finite: false");
+                assert_eq!(same(&gathered), same(&filled), "{count} rows of {width}, columns {columns:?}");
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "no column")]
+fn columns_that_a_pool_lacks_are_refused() {
+    Tiles::default().gather(&Rows::new(2, &[1.0, 2.0]).unwrap(), 1..3, &[0]);
+}
+
 #[test]
 fn absent_lanes_of_a_reused_buffer_are_zero() {
     // A NaN left in a lane that is absent now would show up nowhere but in the wrong sums.
@@ -101,20 +131,23 @@ fn arms_of_the_wrong_dimension_are_refused() {
     some_factor(3).score(&tiles(2, &[vec![1.0, 2.0]]), &mut Scores::default());
 }
 
-/// What is said to be finite counts as such until something else is written.
+/// What comes from a pool counts as finite until something else is written.
 #[test]
 fn tiles_know_whether_they_are_finite() {
     let (good, bad) = (vec![1.0, 2.0, 3.0], vec![1.0, f64::NAN, 3.0]);
+    let pool = Rows::new(3, &good).unwrap();
+    assert!(Rows::new(3, &bad).is_none());
     for count in [1, 8, 9] {
+        let picked = vec![0; count];
         let mut tiles = Tiles::default();
-        tiles.fill_usable(3, (0..count).map(|_| &good[..]));
+        tiles.gather(&pool, 0..3, &picked);
         assert!(tiles.is_usable());
         tiles.push(&bad);
         assert!(!tiles.is_usable());
-        tiles.fill_usable(3, (0..count).map(|_| &good[..]));
+        tiles.gather(&pool, 0..3, &picked);
         tiles.fill(3, (0..count).map(|k| if k + 1 == count { &bad[..] } else { &good[..] }));
         assert!(!tiles.is_usable());
-        tiles.fill_usable(3, (0..count).map(|_| &good[..]));
+        tiles.gather(&pool, 0..3, &picked);
         tiles.reset(3);
         tiles.push(&bad);
         assert!(!tiles.is_usable());

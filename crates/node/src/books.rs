@@ -18,8 +18,21 @@ pub struct Books {
     pub rounds: u64,
     /// Clusters as they now stand, where there are any.
     pub clusters: Option<u64>,
+    /// Uploads that the server would not merge.
+    pub refusals: Refusals,
     /// What else the machine reports, under its own names.
     pub values: BTreeMap<String, f64>,
+}
+
+/// Uploads that the server would not merge: what was in them is kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Refusals {
+    /// How many.
+    pub uploads: u64,
+    /// Observations in them.
+    pub observations: u64,
+    /// Why the last one was refused.
+    pub reason: String,
 }
 
 impl Books {
@@ -35,6 +48,11 @@ impl Books {
                 Fact::Clusters(clusters) => self.clusters = Some(clusters),
                 Fact::CommunicationLoss(loss) => {
                     *self.values.entry("communication_loss".into()).or_default() += loss;
+                }
+                Fact::Refused { observations, reason } => {
+                    self.refusals.uploads += 1;
+                    self.refusals.observations += observations;
+                    self.refusals.reason = reason;
                 }
                 Fact::Level(name, value) => {
                     self.values.insert(name.into_owned(), value);

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use cahoots_core::DecisionId;
-use cahoots_core::decision::RewardError;
+use cahoots_core::decision::{RewardError, Taken};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -88,13 +88,20 @@ async fn reward(State(client): State<Arc<Client>>, body: Bytes) -> Result<Respon
 
 async fn abandon(State(client): State<Arc<Client>>, body: Bytes) -> Result<Response, Refused> {
     let request: AbandonRequest = parse(&body, r#"{"id": "EPOCH-NUMBER"}"#)?;
-    client.abandon(id(&request.id)?)?;
-    Ok(Json(json!({ "status": "abandoned" })).into_response())
+    let status = match client.abandon(id(&request.id)?)? {
+        Taken::Fresh(()) => "abandoned",
+        Taken::Repeated => "repeated",
+    };
+    Ok(Json(json!({ "status": status })).into_response())
 }
 
 async fn health(State(client): State<Arc<Client>>) -> Response {
-    match client.failure() {
-        None => Json(json!({ "status": "ok" })).into_response(),
+    match client.refusing() {
+        None => {
+            let problems = client.problems();
+            let status = if problems.is_empty() { "ok" } else { "degraded" };
+            Json(json!({ "status": status, "problems": problems })).into_response()
+        }
         Some(reason) => (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "error": reason }))).into_response(),
     }
 }
@@ -112,11 +119,10 @@ impl From<NodeError> for Refused {
     fn from(error: NodeError) -> Refused {
         let status = match &error {
             NodeError::Arms(_) | NodeError::Request(_) | NodeError::Config(_) => StatusCode::BAD_REQUEST,
-            NodeError::Reward(RewardError::NotFinite(_)) => StatusCode::BAD_REQUEST,
+            NodeError::Reward(RewardError::Unusable(_)) => StatusCode::BAD_REQUEST,
             NodeError::Reward(RewardError::Unknown(_)) => StatusCode::NOT_FOUND,
-            NodeError::Reward(RewardError::Contradiction { .. }) | NodeError::Lockstep => {
-                StatusCode::CONFLICT
-            }
+            NodeError::Reward(RewardError::Contradiction { .. } | RewardError::Rewarded(_))
+            | NodeError::Lockstep => StatusCode::CONFLICT,
             NodeError::NotJoined | NodeError::Stopped(_) | NodeError::Store(_) | NodeError::Network(_) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }

@@ -21,6 +21,15 @@ pub fn kept<const N: usize>(store: &Store, batch: &mut Batch, key: &str) -> Resu
     Ok(bytes)
 }
 
+/// A random number that is not 0.
+pub fn number() -> Result<u64, NodeError> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes)
+        .map_err(|e| NodeError::Stopped(format!("the system gives no random bytes: {e}")))?;
+    // Ids are read and written by people too, and by languages whose numbers have 53 bits.
+    Ok((u64::from_le_bytes(bytes) >> 11).max(1))
+}
+
 /// When the store was made: ticks count from there.
 pub fn born(store: &Store, batch: &mut Batch) -> Result<Duration, NodeError> {
     if let Some(bytes) = store.get("born")? {

@@ -1,8 +1,9 @@
 //! Parameters that change while a federation runs: at once where they are applied, after every crash again,
 //! and never those that may not.
 
+use cahoots_algorithms::async_linucb::AsyncLinucb;
 use cahoots_algorithms::registry::ours;
-use cahoots_core::drive::Blueprint;
+use cahoots_core::drive::{Blueprint, Saved};
 use cahoots_core::{Algorithm, Erase, NodeId};
 use cahoots_sim::run::Scenario;
 use cahoots_sim::worlds::Worlds;
@@ -121,4 +122,25 @@ fn what_may_not_change_is_refused_with_what_may() {
         assert_eq!(!changeable.is_empty(), tried, "{name} can change {changeable:?}");
     }
     (trials.get("cdp-fclub-dc").expect("an algorithm").refuses)("upload_ratio = 1.5");
+}
+
+/// Changes may come twice, or late: only a newer one counts. A saved node knows which one it has.
+#[test]
+fn an_older_change_changes_nothing() {
+    let (world, _) = world("async-linucb").build(&Worlds::ours(), SEED).expect("a scenario that fits");
+    let valid = AsyncLinucb::check(toml::from_str("ratio = 8.0").expect("readable"), world.setting());
+    let valid = valid.expect("parameters that fit");
+    let blueprint: Blueprint<AsyncLinucb> =
+        Blueprint { params: "ratio = 8.0".into(), valid, setting: world.setting().clone().into() };
+    let mut client = blueprint.client(NodeId(0), None).expect("a new one");
+    let mut log = Vec::new();
+    client.change(1, 2, "ratio = 1.2", &mut log).expect("may change");
+    let (state, queues) = (client.save(), client.queues().save());
+    for version in [2, 1] {
+        client.change(2, version, "ratio = 3.0", &mut log).expect("may change");
+    }
+    assert_eq!((client.params(), log.len()), ((2, "ratio = 1.2"), 1));
+    assert!(client.save() == state, "it left a trace");
+    let again = blueprint.client(NodeId(0), Some(Saved { state: &state, queues: &queues }));
+    assert_eq!(again.expect("saved a moment ago").params(), (2, "ratio = 1.2"));
 }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use cahoots_algorithms::hetofed::Hetofed;
+use cahoots_algorithms::linucb_alone::LinucbAlone;
 use cahoots_algorithms::registry::ours;
 use cahoots_core::arms::ArmError;
 use cahoots_core::drive::Blueprint;
@@ -137,4 +139,15 @@ fn masked_arms_are_never_chosen_or_never_offered() {
     let schedules = ["cdp-mab", "ddp-mab", "hdp-mab", "single-mab", "pf-ucb", "pf-ucb-enhanced"];
     let others: Vec<&str> = suites.names().filter(|name| !schedules.contains(name)).collect();
     assert_eq!(takers, others, "those who explore by a schedule need every arm, nobody else does");
+}
+
+/// Random pulls are drawn from what is open, whoever draws them.
+#[test]
+fn random_pulls_are_of_arms_that_can_be_chosen() {
+    let exploring = json!({ "exploration": 1000 });
+    let (pulls, masked, _) = run::<Hetofed>(&exploring, &scenarios::all()[1], about_half);
+    assert!(masked > pulls.len() / 2, "hardly an arm was masked");
+    let uniform = json!({ "policy": "uniform" });
+    let (pulls, masked, _) = run::<LinucbAlone>(&uniform, &scenarios::all()[0], about_half);
+    assert!(masked > pulls.len() / 2, "hardly an arm was masked");
 }

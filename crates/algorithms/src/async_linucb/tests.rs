@@ -183,19 +183,19 @@ fn what_the_server_refuses_stays_with_the_client_and_the_next_upload_is_merged()
     assert_eq!(first.len(), 1);
     // The first one is not merged, for whatever reason.
     let refusal = LinearMsg::Refused { number: 1, reason: "no".into() };
-    step(&mut client, 1, |c, cx| c.on_message(NodeId::SERVER, refusal, cx).unwrap());
+    step(&mut client, 0, |c, cx| c.on_message(NodeId::SERVER, refusal, cx).unwrap());
     let second = observe(&mut client, [0.0, 1.0, 0.0], 1.0);
-    let answers = step(&mut server, 1, |s, cx| s.on_message(NodeId(0), second[0].1.clone(), cx).unwrap());
+    let answers = step(&mut server, 0, |s, cx| s.on_message(NodeId(0), second[0].1.clone(), cx).unwrap());
     for (_, answer) in answers {
-        step(&mut client, 1, |c, cx| c.on_message(NodeId::SERVER, answer, cx).unwrap());
+        step(&mut client, 0, |c, cx| c.on_message(NodeId::SERVER, answer, cx).unwrap());
     }
     let view = LinearMsg::Download { view: server.view().clone(), merged: 2 };
-    step(&mut client, 1, |c, cx| c.on_message(NodeId::SERVER, view, cx).unwrap());
+    step(&mut client, 0, |c, cx| c.on_message(NodeId::SERVER, view, cx).unwrap());
     assert_eq!(server.view().stats().count, 1);
     let known = client.known().total();
     assert_eq!((known.count, known.moment.to_vec()), (2, vec![1.0, 1.0, 0.0]));
     let never = LinearMsg::Refused { number: 3, reason: "no".into() };
-    step(&mut client, 1, |c, cx| assert!(c.on_message(NodeId::SERVER, never, cx).is_err()));
+    step(&mut client, 0, |c, cx| assert!(c.on_message(NodeId::SERVER, never, cx).is_err()));
 }
 
 #[test]

@@ -6,15 +6,13 @@ use tokio::sync::mpsc;
 
 use cahoots_node::NodeError;
 use cahoots_node::transport::proto::{Frame, Hello};
-use cahoots_node::transport::{Kind, Outbox, Stream, WINDOW, confirm, dial, frame};
+use cahoots_node::transport::{EnvelopeHeader, Kind, Outbox, Stream, WINDOW, confirm, dial, frame};
 
 /// A greeted stream.
 pub(super) struct Raw {
     frames: mpsc::Sender<Frame>,
     stream: Stream,
-    federation: String,
-    client: u32,
-    parameters: u64,
+    header: EnvelopeHeader,
 }
 
 impl Raw {
@@ -31,17 +29,19 @@ impl Raw {
             parameters: 0,
             received: 0,
             sent: 0,
+            epochs: vec![1],
+            began_at: 0,
+            began_after: 0,
+            rejoins: false,
         };
         let _ = frames.try_send(frame(Kind::Hello(hello)));
         let mut stream = dial(url, outgoing).await.map_err(NodeError::Network)?;
         match stream.next().await.map_err(NodeError::Network)?.and_then(|frame| frame.kind) {
-            Some(Kind::Welcome(welcome)) => Ok(Raw {
-                frames,
-                stream,
-                federation: federation.into(),
-                client,
-                parameters: welcome.parameters,
-            }),
+            Some(Kind::Welcome(welcome)) => {
+                let (federation, from) = (federation.into(), NodeId(client));
+                let header = EnvelopeHeader { federation, from, parameters: welcome.parameters };
+                Ok(Raw { frames, stream, header })
+            }
             other => Err(NodeError::Network(format!("no welcome: {other:?}"))),
         }
     }
@@ -54,18 +54,9 @@ impl Raw {
                 sent += 1;
                 let exact = stats.clone();
                 let release = |cx: &mut Cx<'_, LinearMsg>| cx.release(&mut Unprotected, exact);
-                let (stats, _) = Cx::rehearse(NodeId(self.client), 0, release);
+                let (stats, _) = Cx::rehearse(self.header.from, 0, release);
                 let message = LinearMsg::Upload { number: sent, stats };
-                let envelope = wire::Envelope {
-                    federation: self.federation.clone(),
-                    from: self.client,
-                    to: NodeId::SERVER.0,
-                    sequence: sent,
-                    version: wire::VERSION,
-                    parameters: self.parameters,
-                    payload: message::encode(&message),
-                    skipped: 0,
-                };
+                let envelope = self.header.around(NodeId::SERVER, sent, 0, message::encode(&message));
                 let _ = self.frames.send(frame(Kind::Envelope(envelope))).await;
             }
             match self.stream.next().await.map_err(NodeError::Network)?.and_then(|frame| frame.kind) {

@@ -236,17 +236,11 @@ impl<'a> ArmSet<'a> {
 
     /// Shared features of one arm.
     pub fn context(&self, arm: ArmIndex) -> Context {
-        row(self.features(), arm)
+        self.features().row(arm.index()).collect()
     }
 
     /// Local features of one arm (none where there are none).
     pub fn local_context(&self, arm: ArmIndex) -> Context {
-        self.local.map_or_else(Context::new, |tiles| row(tiles, arm))
+        self.local.map_or_else(Context::new, |tiles| tiles.row(arm.index()).collect())
     }
-}
-
-fn row(tiles: &Tiles, arm: ArmIndex) -> Context {
-    let mut context: Context = smallvec::smallvec![0.0; tiles.dim()];
-    tiles.row_into(arm.index(), &mut context);
-    context
 }

@@ -98,6 +98,8 @@ pub struct Outstanding<P> {
     given_up: BTreeSet<u64>,
     /// Every epoch and its first number: what was issued here, and lasted.
     epochs: Vec<(u64, u64)>,
+    /// The last number that was issued.
+    last: u64,
     /// Nothing is known of numbers up to this one.
     forgotten: u64,
 }
@@ -116,6 +118,7 @@ impl<P: Clone> Outstanding<P> {
             remember,
             given_up: BTreeSet::new(),
             epochs: Vec::new(),
+            last: 0,
             forgotten: 0,
         }
     }
@@ -128,6 +131,7 @@ impl<P: Clone> Outstanding<P> {
                 self.epochs.remove(0);
             }
         }
+        self.last = id.number;
         self.open.insert(id, (now, pending));
     }
 
@@ -135,7 +139,7 @@ impl<P: Clone> Outstanding<P> {
     fn issued(&self, id: DecisionId) -> bool {
         let begun = self.epochs.partition_point(|(_, first)| *first <= id.number);
         let epoch = begun.checked_sub(1).map(|last| self.epochs[last].0);
-        epoch == Some(id.epoch) && id.number > self.forgotten
+        epoch == Some(id.epoch) && (self.forgotten + 1..=self.last).contains(&id.number)
     }
 
     /// Would this reward be taken? Changes nothing.

@@ -99,9 +99,9 @@ impl Queues {
     /// The peer has everything up to `received` and nothing beyond, though it may have confirmed more: its
     /// store is an old copy. What is remembered waits again. Gives how many messages up to `sent` are gone.
     pub fn reclaim(&mut self, peer: NodeId, received: u64, sent: u64) -> u64 {
-        let mut again = self.history.remove(&peer).unwrap_or_default();
-        let first = again.partition_point(|message| message.sequence <= received);
-        again.drain(..first);
+        let history = self.history.entry(peer).or_default();
+        let first = history.partition_point(|message| message.sequence <= received);
+        let mut again = history.split_off(first);
         again.extend(self.links.remove(&peer).unwrap_or_default());
         let expected = received + 1;
         let Some(first) = again.front_mut() else {
@@ -235,6 +235,10 @@ mod tests {
         remembering.confirmed(PEER, 3);
         assert_eq!(remembering.reclaim(PEER, 1, 4), 0);
         assert_eq!(numbers(&remembering, 1), [(2, 0), (3, 0), (4, 0)]);
+
+        remembering.confirmed(PEER, 4);
+        assert_eq!(remembering.reclaim(PEER, 0, 4), 0, "and once more, if it is lost again");
+        assert_eq!(numbers(&remembering, 0), [(1, 0), (2, 0), (3, 0), (4, 0)]);
 
         // Memory is bounded: what is gone is said to be, and does not hold up what follows.
         let mut forgetful = queues(&[1, 2, 3, 4]);

@@ -26,6 +26,8 @@ pub struct Confidence {
     failure: f64,
     ridge: f64,
     dim: usize,
+    /// log det(ridge I).
+    prior_log_det: f64,
 }
 
 impl Confidence {
@@ -42,17 +44,19 @@ impl Confidence {
         }
         let failure = -2.0 * libm::log(ParamError::open_unit("failure_prob", failure_prob)?);
         let noise = ParamError::not_negative("reward_noise", noise)?;
-        Ok(Confidence { form, noise, failure, ridge, dim })
+        let prior_log_det = dim as f64 * libm::log(ridge);
+        Ok(Confidence { form, noise, failure, ridge, dim, prior_log_det })
     }
 
     /// The radius for a model with this log-det (ridge included) and this many observations.
     pub fn radius(&self, log_det: f64, count: u64) -> f64 {
-        let dim = self.dim as f64;
         let gain = match self.form {
             Radius::Fixed(radius) => return radius,
-            // log det(V + ridge I) - log det(ridge I)
-            Radius::LogDet => log_det - dim * libm::log(self.ridge),
-            Radius::Count => dim * libm::log1p(count as f64 / (dim * self.ridge)),
+            Radius::LogDet => log_det - self.prior_log_det,
+            Radius::Count => {
+                let dim = self.dim as f64;
+                dim * libm::log1p(count as f64 / (dim * self.ridge))
+            }
         };
         self.noise * (gain.max(0.0) + self.failure).sqrt() + self.ridge.sqrt()
     }

@@ -12,7 +12,7 @@ pub use generated::*;
 use prost::encoding::encoded_len_varint;
 
 /// Version of the wire format, sent in every envelope.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Encoded length of an unsigned field with a tag below 16; zero is left out.
 pub fn varint_field(value: u64) -> usize {

@@ -10,6 +10,8 @@ use crate::store::{Batch, Store, StoreError};
 
 /// Decisions are committed with the next reward; without one, at this size.
 const LARGE: usize = 1 << 20;
+/// How often a full disk is tried again.
+const AGAIN: Duration = Duration::from_millis(500);
 
 pub(super) fn run(
     shared: &Arc<Shared>,
@@ -46,10 +48,14 @@ pub(super) fn run(
             }
         }
         drop(state);
-        let committed = if batch.is_empty() { Ok(()) } else { store.commit(&batch) };
+        let committed = if batch.is_empty() { Ok(()) } else { commit(shared, &mut store, &batch) };
         let mut state = shared.lock();
         match committed {
-            Ok(()) => state.committed(work),
+            Ok(()) => {
+                state.stalled = None;
+                state.position = store.commits();
+                state.committed(work);
+            }
             Err(error) => {
                 state.fail(error.to_string());
                 shared.over.notify_waiters();
@@ -57,9 +63,30 @@ pub(super) fn run(
             }
         }
         if stop {
+            state.say_alive();
             state.fail("this client was shut down".into());
             shared.over.notify_waiters();
             return Ok(());
+        }
+    }
+}
+
+/// Commits; while the disk is full, inputs are refused with the reason, and it is tried again.
+fn commit(shared: &Arc<Shared>, store: &mut Store, batch: &Batch) -> Result<(), StoreError> {
+    loop {
+        match store.commit(batch) {
+            Err(error @ StoreError::Full { .. }) => {
+                let mut state = shared.lock();
+                if state.stop {
+                    return Err(error);
+                }
+                if state.stalled.is_none() {
+                    tracing::error!(%error, "inputs are refused until there is space again");
+                }
+                state.stall(error.to_string());
+                drop(shared.work.wait_timeout(state, AGAIN));
+            }
+            other => return other,
         }
     }
 }

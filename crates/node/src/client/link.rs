@@ -53,10 +53,10 @@ pub(super) async fn keep(shared: Arc<Shared>, coordinator: String, longest_pause
         shared.lock().outbox = None;
         match ended {
             Ended::Refused(reason) => {
-                tracing::error!(reason, "refused by the coordinator");
-                shared.lock().fail(format!("refused by the coordinator: {reason}"));
-                shared.over.notify_waiters();
-                return;
+                if !shared.alone(reason) {
+                    return;
+                }
+                pause = longest_pause;
             }
             Ended::Broken(reason) => {
                 tracing::info!(
@@ -167,7 +167,29 @@ impl Shared {
             parameters,
             received,
             sent,
+            epochs: state.starts.all(),
+            began_at: state.began.position,
+            began_after: state.began.sent,
+            rejoins: state.rejoins,
         }))
+    }
+
+    /// The coordinator will not let us in. Who can decide goes on alone, says so and tries again; `false` for
+    /// who cannot, having never joined: its process ends, for a supervisor to see.
+    fn alone(&self, reason: String) -> bool {
+        let mut state = self.lock();
+        if state.member.is_none() {
+            tracing::error!(reason, "refused by the coordinator");
+            state.fail(format!("refused by the coordinator: {reason}"));
+            self.over.notify_waiters();
+            return false;
+        }
+        if state.alone.as_ref() != Some(&reason) {
+            tracing::error!(reason, "refused by the coordinator: this client decides alone");
+        }
+        state.alone = Some(reason.clone());
+        state.trouble(format!("refused by the coordinator: {reason}"));
+        true
     }
 
     /// The coordinator has let us in: learn the terms, send what it has not got.
@@ -208,7 +230,24 @@ impl Shared {
                     .into(),
             ));
         }
-        member.machine.queues().confirmed(NodeId::SERVER, welcome.received);
+        let lockstep = member.lockstep.is_some();
+        let queues = member.machine.queues();
+        queues.confirmed(NodeId::SERVER, welcome.received);
+        // A coordinator that was restored from a backup is sent again what it lacks.
+        let gone = if lockstep { 0 } else { queues.reclaim(NodeId::SERVER, welcome.received, ends.sent) };
+        if gone > 0 {
+            state.lost += gone;
+            tracing::error!(gone, "the coordinator lacks messages that this client no longer has");
+        }
+        if state.starts.let_in() || state.rejoins {
+            let starts = state.starts.save();
+            state.journal.batch.set("starts", starts);
+            state.journal.batch.set("rejoins", Vec::new());
+            state.rejoins = false;
+            state.flush = true;
+            self.work.notify_one();
+        }
+        state.alone = None;
         if let Some(Change { version, params }) = welcome.change {
             state.change(version, &params)?;
             self.work.notify_one();

@@ -10,6 +10,9 @@ use crate::live::Known;
 use crate::terms::Terms;
 use crate::transport::EnvelopeHeader;
 
+/// Bytes of confirmed messages that are kept, to be sent again to a coordinator that lost them.
+const HISTORY: usize = 1 << 20;
+
 /// A member of a federation.
 pub(super) struct Member {
     pub(super) machine: Box<dyn ClientNode>,
@@ -45,6 +48,8 @@ impl Member {
         let mut machine = live.client(&terms, me, saved)?;
         if terms.lockstep.is_some() {
             machine.queues().keep_all();
+        } else {
+            machine.queues().remember(HISTORY);
         }
         Ok(Member {
             machine,

@@ -8,6 +8,7 @@ mod link;
 mod lockstep;
 mod member;
 mod offer;
+mod starts;
 mod state;
 
 use std::path::PathBuf;
@@ -23,8 +24,9 @@ use tokio::sync::{Notify, oneshot};
 
 pub use self::builder::ClientBuilder;
 use self::member::Member;
-use self::state::State;
-use crate::books::Books;
+use self::starts::Starts;
+use self::state::{Began, State};
+use crate::books::{Books, Refusals};
 use crate::clock::Clock;
 use crate::error::NodeError;
 use crate::live::Known;
@@ -87,6 +89,17 @@ pub enum Ack {
     Repeated,
 }
 
+/// What became of a drain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Drained {
+    /// Observations that were sent.
+    pub sent: u64,
+    /// Observations that this algorithm cannot send before their time.
+    pub left: u64,
+    /// Messages that the coordinator has not confirmed yet.
+    pub unconfirmed: u64,
+}
+
 /// What a client tells about itself.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
@@ -102,6 +115,14 @@ pub struct Status {
     pub downloads: u64,
     /// Messages that the coordinator has not confirmed.
     pub unconfirmed: u64,
+    /// Observations that have not been sent yet: `drain` sends them.
+    pub unsent: u64,
+    /// Uploads that the coordinator would not merge: what was in them is kept here.
+    pub refusals: Refusals,
+    /// Messages that a coordinator restored from an old copy lacks, and that this client no longer has.
+    pub lost: u64,
+    /// What someone should look after, and how.
+    pub problems: Vec<String>,
     /// Statistics that this client's machine has released, ever.
     pub releases: u64,
     /// Of those, how many left without any noise.
@@ -114,7 +135,7 @@ pub struct Status {
     pub open_decisions: usize,
     /// Decisions given up since this start.
     pub expired: u64,
-    /// Starts of this client.
+    /// The random number of this start: the first part of its decisions' ids.
     pub epoch: u64,
     /// Attempts to connect since this start.
     pub attempts: u64,
@@ -157,11 +178,13 @@ impl Client {
         let instance = secret::kept(&store, &mut first, "instance")?;
         let secret = secret::kept(&store, &mut first, "secret")?;
         let born = secret::born(&store, &mut first)?;
-        let epoch =
-            store.get("epoch")?.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes) + 1;
-        first.set("epoch", epoch.to_le_bytes().to_vec());
+        let mut starts = Starts::restore(store.get("starts")?);
+        starts.begin(secret::number()?);
+        first.set("starts", starts.save());
+        let rejoins = store.get("rejoins")?.is_some_and(|flag| flag == [1]);
         let clock = Clock::new(born, config.tick, secret::tick(&store)?);
-        let mut state = State::new(epoch, clock, state::ticks(config.expiry, config.tick));
+        let mut state = State::new(starts, clock, state::ticks(config.expiry, config.tick));
+        state.rejoins = rejoins;
         let stored = store.get("terms")?.and_then(|bytes| String::from_utf8(bytes).ok());
         let terms = match (&stored, &config.terms) {
             (Some(text), Some(given)) if *text != given.to_toml() => {
@@ -196,6 +219,8 @@ impl Client {
             let new = saved.is_none() && recovered.log.is_empty();
             state.join(member, new);
         }
+        let sent = state.member.as_ref().map_or(0, |member| member.machine.ends(NodeId::SERVER).sent);
+        state.began = Began { position: store.commits(), sent };
         // The epoch must be on disk before the first decision bears it.
         store.commit(&first)?;
         let pending = std::mem::take(&mut state.journal.batch);
@@ -203,6 +228,7 @@ impl Client {
             store.commit(&pending)?;
         }
         state.durable = state.reached();
+        state.position = store.commits();
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             work: Condvar::new(),
@@ -268,16 +294,41 @@ impl Client {
     }
 
     /// Gives a decision up: its reward will not come.
-    pub fn abandon(&self, id: DecisionId) -> Result<(), NodeError> {
+    pub fn abandon(&self, id: DecisionId) -> Result<Taken<()>, NodeError> {
         let mut state = self.shared.lock();
         if state.ready()?.lockstep.is_some() {
             return Err(NodeError::Lockstep);
         }
-        state.abandon(id, None)?;
+        let taken = state.abandon(id, None)?;
         if state.flush {
             self.shared.work.notify_one();
         }
-        Ok(())
+        Ok(taken)
+    }
+
+    /// Sends what has been learned and not sent yet, and waits up to `patience` until the coordinator has all
+    /// of it on disk. Blocks.
+    pub fn drain(&self, patience: Duration) -> Result<Drained, NodeError> {
+        let until = std::time::Instant::now() + patience;
+        let before = {
+            let mut state = self.shared.lock();
+            let before = state.ready()?.machine.unsent();
+            state.drain()?;
+            self.shared.work.notify_one();
+            before
+        };
+        loop {
+            let status = self.status();
+            let drained = Drained {
+                sent: before.saturating_sub(status.unsent),
+                left: status.unsent,
+                unconfirmed: status.unconfirmed,
+            };
+            if status.unconfirmed == 0 || std::time::Instant::now() >= until {
+                return Ok(drained);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// What it is doing.
@@ -297,14 +348,29 @@ impl Client {
             unconfirmed,
             releases: state.member.as_ref().map_or(0, |member| member.books.releases),
             unprotected: state.member.as_ref().map_or(0, |member| member.books.accountant.unprotected()),
+            unsent: state.member.as_ref().map_or(0, |member| member.machine.unsent()),
+            refusals: state.member.as_ref().map(|member| member.books.refusals.clone()).unwrap_or_default(),
+            lost: state.lost,
+            problems: state.problems(),
             refused: state.refused,
             params_version: state.member.as_ref().map_or(0, |member| member.machine.params().0),
             open_decisions: state.member.as_ref().map_or(0, |member| member.machine.open()),
             expired: state.expired,
-            epoch: state.epoch,
+            epoch: state.starts.epoch(),
             attempts: state.connections,
             trouble: state.failed.clone().or_else(|| state.trouble.clone()),
         }
+    }
+
+    /// What someone should look after, and how; empty when all is well.
+    pub fn problems(&self) -> Vec<String> {
+        self.shared.lock().problems()
+    }
+
+    /// Why inputs are not taken, be it for good or until there is space on the disk again.
+    pub fn refusing(&self) -> Option<String> {
+        let state = self.shared.lock();
+        state.failed.clone().or_else(|| state.stalled.clone())
     }
 
     /// Why inputs are not taken any more, if so.

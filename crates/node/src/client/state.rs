@@ -2,7 +2,7 @@
 //! waits for that. Everything here happens under one lock and never waits.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cahoots_core::decision::Taken;
 use cahoots_core::drive::{Decided, Event, Log, Outcome};
@@ -11,11 +11,15 @@ use cahoots_core::{ArmBuffer, DecisionId, Misbehaviour, NodeId, Tick, UserId};
 use tokio::sync::oneshot;
 
 use super::member::Member;
+use super::starts::Starts;
 use crate::clock::Clock;
 use crate::error::NodeError;
 use crate::store::Batch;
-use crate::transport::proto::Frame;
-use crate::transport::{self, Contents, Outbox, WINDOW, confirm, confirm_peer};
+use crate::transport::proto::{Alive, Frame};
+use crate::transport::{self, Contents, Kind, Outbox, WINDOW, confirm, confirm_peer, frame};
+
+/// How often the coordinator is told that this client is there.
+const ALIVE: Duration = Duration::from_secs(5);
 
 /// What is on disk: positions that may leave or be confirmed.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +32,15 @@ pub(super) struct Durable {
     pub(super) received: u64,
     /// The same for each other client: sent, received.
     pub(super) peers: BTreeMap<NodeId, (u64, u64)>,
+}
+
+/// Where a start began: what an old copy of a store cannot know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Began {
+    /// How often the store had been written.
+    pub(super) position: u64,
+    /// Messages numbered for the coordinator.
+    pub(super) sent: u64,
 }
 
 /// Confirmations that are due after the next commit.
@@ -69,7 +82,13 @@ pub(super) struct Waiter {
 
 pub(super) struct State {
     pub(super) member: Option<Member>,
-    pub(super) epoch: u64,
+    pub(super) starts: Starts,
+    /// It has lost what it knew, and asks to start anew.
+    pub(super) rejoins: bool,
+    /// How often the store has been written.
+    pub(super) position: u64,
+    /// Where this start began.
+    pub(super) began: Began,
     pub(super) clock: Clock,
     pub(super) expiry: Tick,
     pub(super) journal: Journal,
@@ -89,16 +108,30 @@ pub(super) struct State {
     pub(super) failed: Option<String>,
     /// Why there is no connection.
     pub(super) trouble: Option<String>,
+    /// Why the coordinator does not let this client in: it goes on alone.
+    pub(super) alone: Option<String>,
+    /// Why inputs are not taken for the time being.
+    pub(super) stalled: Option<String>,
+    /// Messages that are gone at both ends.
+    pub(super) lost: u64,
+    /// When the coordinator was last told that this client is there.
+    said_alive: Option<Instant>,
     pub(super) arms: ArmBuffer,
     pub(super) refused: u64,
     pub(super) expired: u64,
 }
 
 impl State {
-    pub(super) fn new(epoch: u64, clock: Clock, expiry: Tick) -> State {
+    pub(super) fn new(starts: Starts, clock: Clock, expiry: Tick) -> State {
         State {
             member: None,
-            epoch,
+            starts,
+            rejoins: false,
+            position: 0,
+            began: Began::default(),
+            alone: None,
+            stalled: None,
+            lost: 0,
             clock,
             expiry,
             journal: Journal::default(),
@@ -114,6 +147,7 @@ impl State {
             stop: false,
             failed: None,
             trouble: None,
+            said_alive: None,
             arms: ArmBuffer::default(),
             refused: 0,
             expired: 0,
@@ -122,7 +156,7 @@ impl State {
 
     /// The member, if inputs can be taken at all.
     pub(super) fn ready(&mut self) -> Result<&mut Member, NodeError> {
-        if let Some(reason) = &self.failed {
+        if let Some(reason) = self.failed.as_ref().or(self.stalled.as_ref()) {
             return Err(NodeError::Stopped(reason.clone()));
         }
         self.member.as_mut().ok_or(NodeError::NotJoined)
@@ -153,7 +187,8 @@ impl State {
         let now = now.unwrap_or_else(|| self.clock.now());
         let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
         let journal = &mut self.journal;
-        let decided = member.machine.decide(now, self.epoch, user, &self.arms, &member.keys, journal)?;
+        let decided =
+            member.machine.decide(now, self.starts.epoch(), user, &self.arms, &member.keys, journal)?;
         self.stepped();
         Ok(decided)
     }
@@ -173,12 +208,51 @@ impl State {
     }
 
     /// A decision is given up.
-    pub(super) fn abandon(&mut self, id: DecisionId, now: Option<Tick>) -> Result<(), NodeError> {
+    pub(super) fn abandon(&mut self, id: DecisionId, now: Option<Tick>) -> Result<Taken<()>, NodeError> {
         let now = now.unwrap_or_else(|| self.clock.now());
         let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
-        member.machine.abandon(now, id, &member.keys, &mut self.journal)?;
+        let taken = member.machine.abandon(now, id, &member.keys, &mut self.journal)?;
         self.stepped();
+        Ok(taken)
+    }
+
+    /// Sends what has been learned and not sent yet.
+    pub(super) fn drain(&mut self) -> Result<(), NodeError> {
+        let now = self.clock.now();
+        let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
+        if member.lockstep.is_some() {
+            return Err(NodeError::Lockstep);
+        }
+        member.machine.drain(now, &member.keys, &mut self.journal);
+        self.stepped();
+        self.flush = true;
         Ok(())
+    }
+
+    /// What someone should look after, and how.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let mut problems: Vec<String> = self.failed.iter().chain(&self.stalled).cloned().collect();
+        problems.extend(self.alone.as_ref().map(|reason| {
+            format!(
+                "this client decides alone, because the coordinator does not let it in: {reason}. What it learns is kept; \
+                 once that is mended, it joins again by itself"
+            )
+        }));
+        let refusals = self.member.as_ref().map(|member| &member.books.refusals);
+        problems.extend(refusals.filter(|refusals| refusals.uploads > 0).map(|refusals| {
+            format!(
+                "the coordinator did not merge {} of this client's uploads with {} observations, the last one because of \
+                 {}: they are kept here and used by this client alone. Look at the scale of features and rewards",
+                refusals.uploads, refusals.observations, refusals.reason
+            )
+        }));
+        if self.lost > 0 {
+            problems.push(format!(
+                "the coordinator was restored from an old copy; it lacks {} messages that this client no longer has",
+                self.lost
+            ));
+        }
+        problems
     }
 
     /// Parameters that may change have changed.
@@ -302,6 +376,9 @@ impl State {
     /// Time passes: wakes, and decisions whose reward will not come.
     pub(super) fn tick(&mut self) {
         let now = self.clock.now();
+        if self.said_alive.is_none_or(|said| said.elapsed() >= ALIVE) {
+            self.say_alive();
+        }
         self.repeat();
         let Some(member) = self.member.as_mut().filter(|member| member.lockstep.is_none()) else { return };
         let wake = member.machine.wake().is_some_and(|due| due <= now);
@@ -312,6 +389,14 @@ impl State {
         for id in old {
             self.expired += 1;
             let _ = self.abandon(id, Some(now));
+        }
+    }
+
+    /// Tells the coordinator how far this store has come: an older copy of it will not pass for it.
+    pub(super) fn say_alive(&mut self) {
+        self.said_alive = Some(Instant::now());
+        if let Some(outbox) = &self.outbox {
+            outbox.pass_on(frame(Kind::Alive(Alive { position: self.position })));
         }
     }
 
@@ -380,6 +465,14 @@ impl State {
         for (&peer, &(sent, _)) in &self.durable.peers {
             outbox.pump_peer(member.machine.queues(), sent, peer, &member.header);
         }
+    }
+
+    /// Nothing can be written: whoever waits is told why, and what was taken waits for better times.
+    pub(super) fn stall(&mut self, reason: String) {
+        for waiter in self.waiters.drain(..) {
+            let _ = waiter.answer.send(Err(reason.clone()));
+        }
+        self.stalled = Some(reason);
     }
 
     /// No input is taken any more; whoever waits is told why.

@@ -8,7 +8,7 @@ use cahoots_core::link::{Arrival, Ends};
 use cahoots_core::{Keys, Membership, NodeId, ParamError, Seats, Tick};
 use tokio::sync::{mpsc, oneshot};
 
-use super::members::{Members, PREFIX};
+use super::members::{Members, PREFIX, Refused};
 use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
 use crate::books::Books;
 use crate::clock::Clock;
@@ -173,6 +173,20 @@ impl Core {
             Command::Change(params, answer) => {
                 let _ = answer.send(self.change(&params));
             }
+            Command::Members(answer) => {
+                let _ = answer.send(self.list_members());
+            }
+            Command::Remove(client, answer) => {
+                let _ = answer.send(self.remove(client));
+            }
+            Command::Release(client, answer) => {
+                let _ = answer.send(self.release(client));
+            }
+            Command::Backup(path, answer) => {
+                // What has been taken is on disk before it is copied.
+                let saved = self.flush(false).and_then(|()| self.store.backup(&path));
+                let _ = answer.send(saved.map_err(NodeError::from));
+            }
             Command::Status(answer) => {
                 let status = CoordinatorStatus {
                     rounds: self.books.rounds,
@@ -204,6 +218,7 @@ impl Core {
                 self.confirmed_between(client, NodeId(peer), sequence);
             }
             Kind::Confirm(confirmed) => self.confirmed(client, confirmed.sequence),
+            Kind::Alive(alive) => self.members.alive(client, alive.position),
             Kind::Done(done) => {
                 self.confirmed(client, done.received);
                 if let Some(run) = &mut self.lockstep
@@ -222,19 +237,33 @@ impl Core {
         let client = NodeId(hello.client);
         let clients = self.seats.clients();
         let ends = if client.index() < clients { self.machine.ends(client) } else { Ends::default() };
-        if let Some(reason) =
-            self.members.refuse(&hello, &self.header.federation, clients, self.header.parameters, ends)
+        let (federation, parameters) = (&self.header.federation, self.header.parameters);
+        if let Some(Refused { reason, last }) =
+            self.members.refuse(&hello, federation, clients, parameters, ends)
         {
+            self.status.turned_away += 1;
             tracing::warn!(%client, reason, "refused");
-            let _ = frames.try_send(refusal(reason, true));
+            let _ = frames.try_send(refusal(reason, last));
             return;
         }
+        if hello.rejoins && self.members.is_member(client) && !self.members.knows_start(&hello) {
+            self.leave(client);
+            self.members.release(client);
+        }
+        if hello.received > self.machine.ends(client).sent {
+            // This store is an old copy. Clients send again what it lacks; numbers go on where they are.
+            tracing::warn!(%client, "it has received more than this coordinator remembers: the store is an old copy");
+            let now = self.clock.now();
+            self.machine.behind(now, client, hello.received, &self.keys, &mut self.batch);
+        }
         self.machine.queues().confirmed(client, hello.received);
-        if self.members.bind(client, &hello.instance) {
-            self.batch.set(format!("{PREFIX}{}", client.0), hello.instance);
-            if self.lockstep.is_none() {
-                self.event(Event::Membership(Membership::Joined(client)));
-            }
+        let (new_start, new) = (!self.members.knows_start(&hello), self.members.bind(&hello));
+        if new_start {
+            let (key, owner) = self.members.save(client);
+            self.batch.set(key, owner);
+        }
+        if new && self.lockstep.is_none() {
+            self.event(Event::Membership(Membership::Joined(client)));
         }
         self.members.connect(client, session, frames, hello.received);
         let Ends { sent, received } = self.machine.ends(client);

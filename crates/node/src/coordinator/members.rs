@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use cahoots_core::link::Ends;
 use cahoots_core::{NodeId, wire};
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::transport::proto::{Frame, Hello};
@@ -18,11 +19,33 @@ pub(super) struct Connected {
     pub(super) confirmation_due: bool,
 }
 
+/// Whom a client number belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Owner {
+    /// Its store.
+    instance: Vec<u8>,
+    /// Its last start that was let in.
+    epoch: u64,
+    /// It was told to leave, and is not let in again.
+    pub(super) removed: bool,
+    /// How often its store had been written when it was last heard of.
+    #[serde(skip)]
+    position: u64,
+}
+
+impl Owner {
+    /// Whoever said this hello.
+    fn of(hello: &Hello) -> Owner {
+        let epoch = hello.epochs.last().copied().unwrap_or_default();
+        Owner { instance: hello.instance.clone(), epoch, removed: false, position: hello.began_at }
+    }
+}
+
 /// Members and connections.
 #[derive(Default)]
 pub(super) struct Members {
-    /// Which store a client number belongs to.
-    instances: BTreeMap<NodeId, Vec<u8>>,
+    /// Whom a client number belongs to.
+    owners: BTreeMap<NodeId, Owner>,
     /// Connections that have not said hello.
     strangers: BTreeMap<Session, mpsc::Sender<Frame>>,
     pub(super) connected: BTreeMap<NodeId, Connected>,
@@ -32,17 +55,66 @@ pub(super) struct Members {
 /// The name under which a binding is stored.
 pub(super) const PREFIX: &str = "member/";
 
+/// Why someone is not let in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    /// And what to do about it.
+    pub(super) reason: String,
+    /// Trying again will not help.
+    pub(super) last: bool,
+}
+
 impl Members {
     /// Members as they were stored.
     pub(super) fn restore(stored: Vec<(String, Vec<u8>)>) -> Members {
-        let bound = |(key, instance): (String, Vec<u8>)| {
-            Some((NodeId(key.strip_prefix(PREFIX)?.parse().ok()?), instance))
+        let owner = |(key, owner): (String, Vec<u8>)| {
+            let client = NodeId(key.strip_prefix(PREFIX)?.parse().ok()?);
+            Some((client, postcard::from_bytes(&owner).ok()?))
         };
-        Members { instances: stored.into_iter().filter_map(bound).collect(), ..Members::default() }
+        Members { owners: stored.into_iter().filter_map(owner).collect(), ..Members::default() }
+    }
+
+    /// What is to be stored of a client, and under which name; empty when its number is free.
+    pub(super) fn save(&self, client: NodeId) -> (String, Vec<u8>) {
+        let owner = self.owners.get(&client);
+        let owner =
+            owner.map_or_else(Vec::new, |owner| postcard::to_stdvec(owner).expect("it can be written"));
+        (format!("{PREFIX}{}", client.0), owner)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.instances.len()
+        self.owners.values().filter(|owner| !owner.removed).count()
+    }
+
+    /// All who ever joined, but for those whose number is free again.
+    pub(super) fn owners(&self) -> impl Iterator<Item = (NodeId, &Owner)> {
+        self.owners.iter().map(|(client, owner)| (*client, owner))
+    }
+
+    /// Whether this number belongs to anyone, and is in use.
+    pub(super) fn is_member(&self, client: NodeId) -> bool {
+        self.owners.get(&client).is_some_and(|owner| !owner.removed)
+    }
+
+    /// A client will not come back under its number, until that is free again.
+    pub(super) fn remove(&mut self, client: NodeId) {
+        if let Some(owner) = self.owners.get_mut(&client) {
+            owner.removed = true;
+        }
+        self.drop_client(client);
+    }
+
+    /// A client's number is free: for another store, or for one that knows nothing any more.
+    pub(super) fn release(&mut self, client: NodeId) {
+        self.owners.remove(&client);
+        self.drop_client(client);
+    }
+
+    /// A client is still there, and its store has been written so often.
+    pub(super) fn alive(&mut self, client: NodeId, position: u64) {
+        if let Some(owner) = self.owners.get_mut(&client) {
+            owner.position = owner.position.max(position);
+        }
     }
 
     pub(super) fn open(&mut self, session: Session, frames: mpsc::Sender<Frame>) {
@@ -59,9 +131,17 @@ impl Members {
         self.sessions.get(&session).copied()
     }
 
-    /// Binds a number to the store that claims it; `true` when it is new.
-    pub(super) fn bind(&mut self, client: NodeId, instance: &[u8]) -> bool {
-        self.instances.insert(client, instance.to_vec()).is_none()
+    /// A number belongs to whoever said this hello, which was not refused; `true` when it is a new member.
+    pub(super) fn bind(&mut self, hello: &Hello) -> bool {
+        if self.knows_start(hello) {
+            return false;
+        }
+        self.owners.insert(NodeId(hello.client), Owner::of(hello)).is_none()
+    }
+
+    /// Whether the last start of this client that was let in is the one that says hello.
+    pub(super) fn knows_start(&self, hello: &Hello) -> bool {
+        self.owners.get(&NodeId(hello.client)).is_some_and(|owner| hello.epochs.last() == Some(&owner.epoch))
     }
 
     /// A client is here; an older connection of the same client is dropped.
@@ -101,52 +181,75 @@ impl Members {
         clients: usize,
         parameters: u64,
         ends: Ends,
-    ) -> Option<String> {
+    ) -> Option<Refused> {
+        let last = |reason: String| Some(Refused { reason, last: true });
         let client = NodeId(hello.client);
         if hello.version != wire::VERSION {
-            return Some(format!(
+            return last(format!(
                 "this coordinator speaks version {} of the wire format, the client version {}: upgrade the older one",
                 wire::VERSION,
                 hello.version
             ));
         }
         if hello.federation != federation {
-            return Some(format!(
+            return last(format!(
                 "this is the coordinator of federation {federation:?}, not of {:?}: correct `federation` or `coordinator`",
                 hello.federation
             ));
         }
         if hello.client as usize >= clients {
-            return Some(format!(
+            return last(format!(
                 "there is no {client}: this federation has clients 0 to {}",
                 clients.saturating_sub(1)
             ));
         }
         if hello.parameters != 0 && hello.parameters != parameters {
-            return Some(
+            return last(
                 "the client knows other terms (algorithm, parameters, setting or seed) than the coordinator: remove its [terms], \
-                 or, if the federation was started anew under the same name, give the client a new store"
+                 or, if the federation was started anew under the same name, `cahoots rejoin` the client"
                     .into(),
             );
         }
-        if hello.instance.len() != 16 {
-            return Some("a hello without the 16 bytes that name the client's store".into());
+        if hello.instance.len() != 16 || hello.epochs.is_empty() {
+            return last(
+                "a hello without the 16 bytes that name the client's store, or without its start".into(),
+            );
         }
-        if self.instances.get(&client).is_some_and(|bound| *bound != hello.instance) {
-            return Some(format!(
-                "{client} is already taken by another store: two clients cannot share a number. Give this one a `client` number \
-                 of its own; if it replaces {client}, start it with that client's store file"
+        let Some(owner) = self.owners.get(&client) else { return None };
+        if owner.removed {
+            return last(format!(
+                "{client} was removed from this federation: `cahoots members FILE release {}` at the coordinator lets it in again",
+                client.0
             ));
         }
-        if hello.sent < ends.received || hello.received > ends.sent {
-            let (older, newer) = if hello.sent < ends.received {
-                ("client", "coordinator")
-            } else {
-                ("coordinator", "client")
-            };
-            return Some(format!(
-                "the {older}'s store is older than what the {newer} has already received from it (an old copy was put back?): \
-                 restore the {older}'s newest store; without it, give {client}'s app a new client number and an empty store"
+        if owner.instance != hello.instance {
+            return last(format!(
+                "{client} is already taken by another store: two clients cannot share a number. Give this one a `client` number \
+                 of its own; if it replaces {client}, start it with that client's store, or, if that is lost, \
+                 `cahoots members FILE release {}` at the coordinator",
+                client.0
+            ));
+        }
+        if self.connected.contains_key(&client) && hello.epochs.last() != Some(&owner.epoch) {
+            return Some(Refused {
+                reason: format!(
+                    "{client} is connected already: another process runs with this store or a copy of it. Stop one of them; \
+                     if the other has just died, this one is let in as soon as that is noticed"
+                ),
+                last: false,
+            });
+        }
+        if hello.rejoins {
+            return None;
+        }
+        // All that was heard so far came from earlier starts, which this one must have in its store.
+        let new = hello.epochs.last() != Some(&owner.epoch);
+        let forgot = hello.began_at < owner.position || hello.began_after < ends.received;
+        if !hello.epochs.contains(&owner.epoch) || new && forgot || hello.sent < ends.received {
+            return last(format!(
+                "the client's store is older than what the coordinator has already heard from it (an old copy was put back, or a \
+                 copy was used elsewhere): restore the client's newest store; without it, `cahoots rejoin` the client, which \
+                 then starts anew as {client}"
             ));
         }
         None

@@ -4,6 +4,7 @@
 mod core;
 mod lockstep;
 mod members;
+mod membership;
 mod relay;
 
 use std::path::PathBuf;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use cahoots_core::ParamError;
+use cahoots_core::{NodeId, ParamError};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
@@ -23,6 +24,7 @@ use crate::terms::Terms;
 use crate::transport::{self, Inbound};
 
 use self::core::Core;
+pub use self::membership::MemberStatus;
 
 /// Commands that may wait for the machine: beyond that, clients are held back.
 const QUEUE: usize = 1024;
@@ -61,6 +63,8 @@ pub struct CoordinatorStatus {
     pub relayed: u64,
     /// Messages and confirmations that were refused: by the machine, or before they reached it or anyone.
     pub refused: u64,
+    /// Hellos that were refused since the start of this process.
+    pub turned_away: u64,
     /// Commits since the start of this process.
     pub commits: u64,
     /// Log entries that a restart would replay.
@@ -78,6 +82,10 @@ enum Command {
     Inbound(Inbound),
     Tick,
     Status(oneshot::Sender<CoordinatorStatus>),
+    Members(oneshot::Sender<Vec<MemberStatus>>),
+    Remove(NodeId, oneshot::Sender<Result<(), NodeError>>),
+    Release(NodeId, oneshot::Sender<Result<(), NodeError>>),
+    Backup(PathBuf, oneshot::Sender<Result<(), NodeError>>),
     /// All parameters, in TOML.
     Change(String, oneshot::Sender<Result<u64, ParamError>>),
     Stop,
@@ -199,14 +207,38 @@ impl Coordinator {
         status.await.ok()
     }
 
+    /// Who ever joined, and is not forgotten.
+    pub async fn members(&self) -> Result<Vec<MemberStatus>, NodeError> {
+        self.ask(Command::Members).await
+    }
+
+    /// A client leaves: what it contributed stays, nobody waits for it, and it is not let in again.
+    pub async fn remove(&self, client: u32) -> Result<(), NodeError> {
+        self.ask(|answer| Command::Remove(NodeId(client), answer)).await?
+    }
+
+    /// A client's number is free again: for its owner who lost his disk, or for someone else.
+    pub async fn release(&self, client: u32) -> Result<(), NodeError> {
+        self.ask(|answer| Command::Release(NodeId(client), answer)).await?
+    }
+
+    /// Copies the store, as it is now, to another path; the federation goes on meanwhile.
+    pub async fn backup(&self, to: PathBuf) -> Result<(), NodeError> {
+        self.ask(|answer| Command::Backup(to, answer)).await?
+    }
+
+    async fn ask<T>(&self, question: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, NodeError> {
+        let stopped = || NodeError::Stopped("the coordinator has stopped".into());
+        let (answer, answered) = oneshot::channel();
+        self.commands.send(question(answer)).await.map_err(|_| stopped())?;
+        answered.await.map_err(|_| stopped())
+    }
+
     /// Changes parameters that may change while a federation runs (all of them, in TOML), here and at every
     /// client; gives the number of the change.
     pub async fn change(&self, params: &str) -> Result<u64, NodeError> {
-        let stopped = |_| NodeError::Stopped("the coordinator has stopped".into());
-        let (answer, changed) = oneshot::channel();
-        let sent = self.commands.send(Command::Change(params.into(), answer)).await;
-        sent.map_err(|_| NodeError::Stopped("the coordinator has stopped".into()))?;
-        changed.await.map_err(stopped)?.map_err(|e| NodeError::Config(e.to_string()))
+        let changed = self.ask(|answer| Command::Change(params.into(), answer)).await?;
+        changed.map_err(|e| NodeError::Config(e.to_string()))
     }
 
     /// Writes a snapshot and stops; or says why it had stopped before. Blocks.

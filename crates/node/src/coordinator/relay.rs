@@ -15,6 +15,7 @@ impl Core {
             return Err(format!("a message to {to}, who does not hear {client}"));
         }
         let Some(run) = &mut self.lockstep else {
+            transport::intact(&envelope)?;
             if envelope.from != client.0
                 || envelope.federation != self.header.federation
                 || envelope.parameters != self.header.parameters

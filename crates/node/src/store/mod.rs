@@ -239,6 +239,11 @@ impl Store {
         self.written
     }
 
+    /// How often it was written, ever.
+    pub fn commits(&self) -> u64 {
+        self.commits
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path

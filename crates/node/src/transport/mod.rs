@@ -62,7 +62,7 @@ impl EnvelopeHeader {
 
     /// An envelope around an encoded payload.
     pub fn around(&self, to: NodeId, sequence: u64, skipped: u64, payload: Vec<u8>) -> wire::Envelope {
-        wire::Envelope {
+        let mut envelope = wire::Envelope {
             federation: self.federation.clone(),
             from: self.from.0,
             to: to.0,
@@ -71,7 +71,10 @@ impl EnvelopeHeader {
             parameters: self.parameters,
             payload,
             skipped,
-        }
+            checksum: 0,
+        };
+        envelope.checksum = checksum(&envelope);
+        envelope
     }
 }
 
@@ -86,8 +89,30 @@ pub struct Contents {
     pub payload: Vec<u8>,
 }
 
+/// What an envelope's checksum must be.
+pub fn checksum(envelope: &wire::Envelope) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&envelope.from.to_le_bytes());
+    sum.update(&envelope.to.to_le_bytes());
+    for number in [envelope.sequence, envelope.parameters, envelope.skipped] {
+        sum.update(&number.to_le_bytes());
+    }
+    sum.update(&envelope.payload);
+    sum.finalize()
+}
+
+/// Refuses an envelope that was altered on its way: it will be sent again.
+pub fn intact(envelope: &wire::Envelope) -> Result<(), String> {
+    if envelope.checksum == checksum(envelope) {
+        Ok(())
+    } else {
+        Err(format!("message {} was altered on its way", envelope.sequence))
+    }
+}
+
 /// What is in an envelope that came from `from` under the same terms.
 pub fn open(envelope: wire::Envelope, header: &EnvelopeHeader, from: NodeId) -> Result<Contents, String> {
+    intact(&envelope)?;
     if envelope.federation != header.federation || envelope.parameters != header.parameters {
         return Err("an envelope of another federation or under other terms".into());
     }

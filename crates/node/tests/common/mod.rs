@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cahoots_algorithms::async_linucb::AsyncLinucb;
+use cahoots_algorithms::async_linucb::{AsyncLinucb, Server};
 use cahoots_algorithms::dp_mab::DdpMab;
-use cahoots_core::{NodeId, Setting, wire};
+use cahoots_core::drive::{Saved, saved_server};
+use cahoots_core::{Keys, LinearStats, NodeId, Setting, wire};
 use cahoots_node::client::{Client, ClientConfig};
 use cahoots_node::coordinator::{Coordinator, CoordinatorConfig, CoordinatorStatus};
 use cahoots_node::store::{Store, Sync};
 use cahoots_node::transport::proto::{Frame, Hello, Welcome};
-use cahoots_node::transport::{Kind, Outbox, Stream, dial, frame};
+use cahoots_node::transport::{EnvelopeHeader, Kind, Outbox, Stream, dial, frame};
 use cahoots_node::{Known, Terms};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -68,7 +69,13 @@ pub(crate) fn open(known: &Arc<Known>, folder: &Path, url: &str, client: u32) ->
     .unwrap()
 }
 
-fn store_of(folder: &Path, client: u32) -> PathBuf {
+/// Never twice the same.
+fn rand() -> u128 {
+    Instant::now().elapsed().as_nanos()
+        + std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos()
+}
+
+pub(crate) fn store_of(folder: &Path, client: u32) -> PathBuf {
     folder.join(format!("client-{client}"))
 }
 
@@ -139,6 +146,34 @@ impl Federation {
         self.runtime.block_on(self.coordinator.change(params)).map_err(|e| e.to_string())
     }
 
+    /// What the coordinator has merged.
+    pub(crate) fn merged(&self) -> LinearStats {
+        let copy = self.folder.path().join(format!("copy-{}", rand()));
+        self.runtime.block_on(self.coordinator.backup(copy.clone())).unwrap();
+        let owner = format!("the coordinator of federation {FEDERATION:?}");
+        let (store, recovered) = Store::open(&copy, &owner, Sync::Memory).unwrap();
+        let queues = store.get("queues").unwrap().unwrap_or_default();
+        let saved = recovered.snapshot.as_deref().map(|state| Saved { state, queues: &queues });
+        let live = self.terms.live(&self.known).unwrap();
+        let mut machine = live.coordinator(&self.terms, saved).unwrap();
+        for entry in &recovered.log {
+            machine.replay(entry, &Keys::from_seed(self.terms.seed)).unwrap();
+        }
+        saved_server::<Server>(&machine.save()).unwrap().view().stats().clone()
+    }
+
+    pub(crate) fn backup(&self, to: &Path) {
+        self.runtime.block_on(self.coordinator.backup(to.into())).unwrap();
+    }
+
+    pub(crate) fn remove(&self, client: u32) -> Result<(), String> {
+        self.runtime.block_on(self.coordinator.remove(client)).map_err(|e| e.to_string())
+    }
+
+    pub(crate) fn release(&self, client: u32) -> Result<(), String> {
+        self.runtime.block_on(self.coordinator.release(client)).map_err(|e| e.to_string())
+    }
+
     /// Stops cleanly; what is left is in the folder.
     pub(crate) fn stop(self) -> Arc<tempfile::TempDir> {
         self.serving.abort();
@@ -170,6 +205,10 @@ impl Raw {
             parameters: 0,
             received: 0,
             sent: 0,
+            epochs: vec![u64::from(me) + 1],
+            began_at: 0,
+            began_after: 0,
+            rejoins: false,
         };
         frames.try_send(frame(Kind::Hello(hello))).unwrap();
         let mut stream = dial(url, outgoing).await.unwrap();
@@ -228,14 +267,6 @@ impl Raw {
 
 /// An envelope that says whatever it is to say.
 pub(crate) fn envelope(parameters: u64, from: NodeId, to: NodeId, sequence: u64, payload: Vec<u8>) -> Kind {
-    Kind::Envelope(wire::Envelope {
-        federation: FEDERATION.into(),
-        from: from.0,
-        to: to.0,
-        sequence,
-        version: wire::VERSION,
-        parameters,
-        payload,
-        skipped: 0,
-    })
+    let header = EnvelopeHeader { federation: FEDERATION.into(), from, parameters };
+    Kind::Envelope(header.around(to, sequence, 0, payload))
 }

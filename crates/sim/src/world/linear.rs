@@ -155,7 +155,7 @@ impl Law for LinearLaw {
     fn copy(&self, arms: &mut ArmBuffer) {
         match &self.source {
             Source::Ball { rows } => arms.features.fill(self.dim, rows.chunks_exact(self.dim)),
-            Source::Pool { pool, .. } => arms.features.fill_usable(self.dim, pool.offer()),
+            Source::Pool { pool, .. } => pool.offer(0..self.dim, &mut arms.features),
         }
         arms.local.reset(0);
         arms.plain = 0;

@@ -1,6 +1,9 @@
 //! Where arms come from: fresh from the unit ball, or a few rows of a finite
 //! pool that was drawn once.
 
+use std::ops::Range;
+
+use cahoots_core::{Rows, Tiles};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,8 +38,7 @@ impl PoolKind {
 /// A finite pool, and the rows on offer.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
-    dim: usize,
-    rows: Vec<f64>,
+    rows: Rows,
     /// 0, 1, 2, ... between two offers.
     order: Vec<u32>,
     swaps: Vec<u32>,
@@ -55,9 +57,9 @@ impl Pool {
         let (mut draw, law) = (WorldPart::Pool.draw(seed, 0), kind.law());
         let mut rows = vec![0.0; size * dim];
         rows.chunks_exact_mut(dim).for_each(|row| law(&mut draw, row));
-        assert!(rows.iter().all(|x| x.is_finite()), "a law of arms without numbers");
+        let rows = Rows::new(dim, &rows).expect("laws of arms draw numbers");
         let order = (0..size as u32).collect();
-        Pool { dim, rows, order, swaps: vec![0; arms], drawn: vec![0; arms], picked: vec![0; arms] }
+        Pool { rows, order, swaps: vec![0; arms], drawn: vec![0; arms], picked: vec![0; arms] }
     }
 
     /// Picks distinct rows, uniformly; they are offered in the pool's order. That
@@ -75,12 +77,17 @@ impl Pool {
         for &j in &self.swaps {
             self.order[j as usize] = j;
         }
-        sort(&self.drawn, &mut self.picked);
+        if self.drawn.len() <= FEW && size < i16::MAX as usize {
+            sort(&self.drawn, &mut self.picked);
+        } else {
+            self.picked.copy_from_slice(&self.drawn);
+            self.picked.sort_unstable();
+        }
     }
 
-    /// The rows picked last, all finite.
-    pub(crate) fn offer(&self) -> impl Iterator<Item = &[f64]> {
-        self.picked.iter().map(|&row| self.row(row))
+    /// Offers these columns of the rows picked last.
+    pub(crate) fn offer(&self, columns: Range<usize>, arms: &mut Tiles) {
+        arms.gather(&self.rows, columns, &self.picked);
     }
 
     /// Positions of the rows picked last.
@@ -90,25 +97,32 @@ impl Pool {
 
     /// One row.
     pub(crate) fn row(&self, index: u32) -> &[f64] {
-        &self.rows[index as usize * self.dim..][..self.dim]
+        self.rows.row(index as usize)
     }
 
     /// Inner product of every row's beginning with `theta`.
     pub(crate) fn products<'a>(&'a self, theta: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
-        self.rows.chunks_exact(self.dim).map(|row| dot(theta, &row[..theta.len()]))
+        self.rows.iter().map(|row| dot(theta, &row[..theta.len()]))
     }
 }
 
-/// Puts different numbers in ascending order: a number's place is how many are smaller.
+/// Puts a few different numbers, each below the largest `i16`, in ascending order: a number's place is how many
+/// are smaller.
 fn sort(from: &[u32], to: &mut [u32]) {
-    if from.len() > FEW {
-        to.copy_from_slice(from);
-        to.sort_unstable();
-        return;
+    // Eight are compared at once; those that fill up the last eight are smaller than none.
+    let mut short = [i16::MAX; FEW];
+    for (short, number) in short.iter_mut().zip(from) {
+        *short = *number as i16;
     }
+    let (eights, _) = short[..from.len().next_multiple_of(8)].as_chunks::<8>();
     for number in from {
-        let place = from.iter().map(|other| u32::from(other < number)).sum::<u32>();
-        to[place as usize] = *number;
+        let mut smaller = [0i16; 8];
+        for eight in eights {
+            for k in 0..8 {
+                smaller[k] += i16::from(eight[k] < *number as i16);
+            }
+        }
+        to[smaller.iter().sum::<i16>() as usize] = *number;
     }
 }
 
@@ -137,7 +151,7 @@ mod tests {
     /// Fisher and Yates as it is usually written, and the library's sort.
     #[test]
     fn picks_are_those_of_a_partial_shuffle() {
-        for (size, arms) in [(10, 4), (1000, 25), (64, 64), (300, 100)] {
+        for (size, arms) in [(10, 4), (1000, 25), (64, 64), (300, 100), (33_000, 30)] {
             let mut pool = Pool::new(3, PoolKind::Gaussian, size, 2, arms);
             for tick in 0..200 {
                 let mut draw = Draw::keyed(3, Purpose::Arms, tick, 0);

@@ -251,8 +251,8 @@ impl Law for SplitLaw {
                 arms.local.fill(own_dim, local.chunks_exact(own_dim));
             }
             Source::Pool { pool, .. } => {
-                arms.features.fill_usable(dim, pool.offer().map(|row| &row[..dim]));
-                arms.local.fill_usable(own_dim, pool.offer().map(|row| &row[self.own_part()]));
+                pool.offer(0..dim, &mut arms.features);
+                pool.offer(self.own_part(), &mut arms.local);
             }
         }
         arms.plain = 0;

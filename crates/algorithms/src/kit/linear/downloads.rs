@@ -2,13 +2,14 @@
 //! clients there are: what each of them last had does not change when others upload, so the log-det beyond
 //! which it is to be served stands in an ordered index.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cahoots_core::{Misbehaviour, NodeId, Symmetric, View, linalg};
 use serde::{Deserialize, Serialize};
 
 use super::Ratios;
+use super::by_client::ByClient;
 use super::float_key::FloatKey;
 
 /// Whoever is sent views: a client, or one of the clusters of one.
@@ -73,28 +74,29 @@ impl Standing {
 
 /// The standing of every receiver, and who is to be served at which log-det of all that is merged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct DownloadIndex<K: Ord> {
+#[serde(bound(serialize = "K: Receiver + Serialize", deserialize = "K: Receiver + Deserialize<'de>"))]
+pub struct DownloadIndex<K> {
     /// ln gamma_D, by client.
     ratios: Ratios,
     /// Standings, with their log-dets.
-    standings: BTreeMap<K, (Standing, f64)>,
+    standings: ByClient<K, (Standing, f64)>,
     due: BTreeSet<(FloatKey, K)>,
 }
 
 impl<K: Receiver> DownloadIndex<K> {
     /// Nobody yet; downloads when determinants have grown by these ratios.
     pub fn new(ratios: Ratios) -> Self {
-        DownloadIndex { ratios, standings: BTreeMap::new(), due: BTreeSet::new() }
+        DownloadIndex { ratios, standings: ByClient::new(), due: BTreeSet::new() }
     }
 
     /// What a receiver has, if it is known.
     pub fn get(&self, receiver: K) -> Option<&Standing> {
-        self.standings.get(&receiver).map(|(standing, _)| standing)
+        self.standings.get(receiver).map(|(standing, _)| standing)
     }
 
     /// All that are known, in order.
     pub fn receivers(&self) -> impl Iterator<Item = K> {
-        self.standings.keys().copied()
+        self.standings.iter().map(|(receiver, _)| receiver)
     }
 
     /// Records what a receiver has, with its log-det; that is when it will be served next.
@@ -107,7 +109,7 @@ impl<K: Receiver> DownloadIndex<K> {
 
     /// Someone has left.
     pub fn remove(&mut self, receiver: K) {
-        if let Some((_, had)) = self.standings.remove(&receiver) {
+        if let Some((_, had)) = self.standings.remove(receiver) {
             self.due.remove(&(self.due_at(receiver, had), receiver));
         }
     }
@@ -132,13 +134,13 @@ impl<K: Receiver> DownloadIndex<K> {
     /// Other ratios from now on: what everyone has stays, when they are served changes.
     pub fn change(&mut self, ratios: Ratios) {
         self.ratios = ratios;
-        let due = |(receiver, (_, had)): (&K, &(Standing, f64))| (self.due_at(*receiver, *had), *receiver);
+        let due = |(receiver, (_, had)): (K, &(Standing, f64))| (self.due_at(receiver, *had), receiver);
         self.due = self.standings.iter().map(due).collect();
     }
 
     /// Whom a receiver's standing belongs to from now on.
     pub fn rename(&mut self, receiver: K, to: K) {
-        if let Some((standing, had)) = self.standings.get(&receiver).cloned() {
+        if let Some((standing, had)) = self.standings.get(receiver).cloned() {
             self.remove(receiver);
             self.place(to, standing, had);
         }

@@ -3,6 +3,7 @@
 //! server that knows who is due a download.
 
 mod alone;
+mod by_client;
 mod downloads;
 mod federated;
 mod float_key;

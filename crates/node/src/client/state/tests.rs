@@ -4,14 +4,14 @@ use cahoots_algorithms::async_linucb::AsyncLinucb;
 use cahoots_algorithms::dp_mab::DdpMab;
 use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::drive::{ClientNode, Saved};
-use cahoots_core::{LinearStats, Setting, View, message, wire};
+use cahoots_core::{LinearStats, Setting, View, message};
 use tokio::sync::mpsc;
 
 use super::*;
 use crate::books::Books;
 use crate::live::Known;
 use crate::terms::Terms;
-use crate::transport::Kind;
+use crate::transport::EnvelopeHeader;
 use crate::transport::proto::{Confirm, Frame};
 
 const ME: NodeId = NodeId(0);
@@ -48,7 +48,11 @@ impl Script {
     }
 
     fn around(member: Member, new: bool) -> Script {
-        let mut state = State::new(1, Clock::new(Clock::today(), Duration::from_secs(1), 0), 1000);
+        let mut state = State::new(
+            Starts::restore(Some(vec![1, 0, 0, 0, 0, 0, 0, 0])),
+            Clock::new(Clock::today(), Duration::from_secs(1), 0),
+            1000,
+        );
         state.join(member, new);
         state.durable = state.reached();
         let mut script = Script { state, frames: Outbox::channel().1, log: Vec::new() };
@@ -92,16 +96,8 @@ impl Script {
         payload: Vec<u8>,
     ) -> Result<(), String> {
         let parameters = self.state.member.as_ref().unwrap().header.parameters;
-        self.state.envelope(wire::Envelope {
-            federation: "test".into(),
-            from: from.0,
-            to: ME.0,
-            sequence,
-            version: wire::VERSION,
-            parameters,
-            payload,
-            skipped,
-        })
+        let header = EnvelopeHeader { federation: "test".into(), from, parameters };
+        self.state.envelope(header.around(ME, sequence, skipped, payload))
     }
 
     /// What has left since the last time.

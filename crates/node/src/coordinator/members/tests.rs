@@ -11,12 +11,16 @@ fn hello() -> Hello {
         parameters: 7,
         received: 2,
         sent: 3,
+        epochs: vec![40],
+        began_at: 10,
+        began_after: 3,
+        rejoins: false,
     }
 }
 
 /// Three clients under terms 7; this one was sent 2 messages, and 3 of its came.
 fn refusal(members: &Members, hello: &Hello) -> Option<String> {
-    members.refuse(hello, "test", 3, 7, Ends { sent: 2, received: 3 })
+    members.refuse(hello, "test", 3, 7, Ends { sent: 2, received: 3 }).map(|refused| refused.reason)
 }
 
 fn channel() -> mpsc::Sender<Frame> {
@@ -28,9 +32,10 @@ fn who_fits_is_let_in() {
     let mut members = Members::default();
     assert_eq!(refusal(&members, &hello()), None);
     assert_eq!(refusal(&members, &Hello { parameters: 0, ..hello() }), None, "before it knows any terms");
-    assert!(members.bind(NodeId(1), &[1; 16]));
+    assert!(members.bind(&hello()));
     assert_eq!(refusal(&members, &hello()), None, "the same store may come back");
-    assert!(!members.bind(NodeId(1), &[1; 16]), "and is no new member");
+    assert_eq!(refusal(&members, &Hello { epochs: vec![40, 3, 8], ..hello() }), None, "after other starts");
+    assert!(!members.bind(&hello()), "and is no new member");
     let lost = Hello { received: 1, sent: 5, ..hello() };
     assert_eq!(refusal(&members, &lost), None, "what was lost on the way is sent again");
 }
@@ -38,7 +43,7 @@ fn who_fits_is_let_in() {
 #[test]
 fn who_does_not_fit_is_told_why_and_what_to_do() {
     let mut members = Members::default();
-    members.bind(NodeId(1), &[9; 16]);
+    members.bind(&Hello { instance: vec![9; 16], ..hello() });
     let stranger = Hello { client: 2, ..hello() };
     let cases = [
         (Hello { version: 99, ..stranger.clone() }, "version 99: upgrade the older one"),
@@ -48,8 +53,7 @@ fn who_does_not_fit_is_told_why_and_what_to_do() {
         (Hello { parameters: 8, ..stranger.clone() }, "remove its [terms]"),
         (Hello { instance: vec![1; 15], ..stranger.clone() }, "without the 16 bytes"),
         (hello(), "client 1 is already taken by another store"),
-        (Hello { sent: 2, ..stranger.clone() }, "restore the client's newest store"),
-        (Hello { received: 3, ..stranger }, "restore the coordinator's newest store"),
+        (Hello { epochs: vec![], ..stranger }, "without its start"),
     ];
     for (hello, words) in cases {
         let said = refusal(&members, &hello).unwrap_or_default();
@@ -76,8 +80,65 @@ fn a_client_has_one_connection_the_newest() {
 
 #[test]
 fn bindings_are_what_was_stored() {
-    let stored = vec![("member/4".to_string(), vec![4; 16]), ("member/x".to_string(), vec![5; 16])];
-    let mut members = Members::restore(stored);
-    assert_eq!(members.len(), 1);
-    assert!(!members.bind(NodeId(4), &[4; 16]));
+    let mut members = Members::default();
+    members.bind(&hello());
+    let (key, owner) = members.save(NodeId(1));
+    let stored = vec![(key.clone(), owner.clone()), ("member/x".to_string(), owner)];
+    let mut restored = Members::restore(stored);
+    assert_eq!(restored.len(), 1);
+    assert!(restored.knows_start(&hello()) && !restored.bind(&hello()));
+    restored.release(NodeId(1));
+    assert_eq!(restored.save(NodeId(1)), (key, Vec::new()));
+    assert!(Members::restore(vec![restored.save(NodeId(1))]).bind(&hello()), "a free number");
+}
+
+/// A store that was put back from an old copy, or used twice.
+#[test]
+fn a_store_that_went_back_in_time_is_refused() {
+    let mut members = Members::default();
+    members.bind(&hello());
+    let old = "older than what the coordinator has already heard";
+    let cases = [
+        (Hello { sent: 2, ..hello() }, Some(old)),
+        (Hello { epochs: vec![40, 41], began_at: 9, ..hello() }, Some(old)),
+        // A copy that has been busy on its own: as many messages, and not the same.
+        (Hello { epochs: vec![40, 41], began_after: 2, sent: 50, ..hello() }, Some(old)),
+        (Hello { epochs: vec![39, 41], ..hello() }, Some(old)),
+        (Hello { epochs: vec![39, 40, 41], ..hello() }, None),
+        // The coordinator is the older one: it will be sent what it lacks.
+        (Hello { received: 3, ..hello() }, None),
+        (Hello { epochs: vec![39, 41], rejoins: true, ..hello() }, None),
+    ];
+    for (hello, words) in cases {
+        let said = refusal(&members, &hello);
+        assert_eq!(said.is_some(), words.is_some(), "{hello:?}");
+        assert!(said.unwrap_or_default().contains(words.unwrap_or_default()));
+    }
+    members.alive(NodeId(1), 12);
+    let copy = Hello { epochs: vec![40, 41], began_at: 11, ..hello() };
+    assert!(refusal(&members, &copy).is_some(), "it was heard of since");
+}
+
+#[test]
+fn two_processes_on_copies_of_one_store_are_told_apart() {
+    let mut members = Members::default();
+    members.bind(&hello());
+    members.connect(NodeId(1), 7, channel(), 0);
+    let copy = Hello { epochs: vec![40, 41], ..hello() };
+    let refused = members.refuse(&copy, "test", 3, 7, Ends { sent: 2, received: 3 }).unwrap();
+    assert!(refused.reason.contains("is connected already") && !refused.last);
+    assert_eq!(refusal(&members, &hello()), None, "the same process may have lost its connection");
+    members.close(7);
+    assert_eq!(refusal(&members, &copy), None, "a restart after a kill");
+}
+
+#[test]
+fn who_was_removed_stays_out_until_its_number_is_released() {
+    let mut members = Members::default();
+    members.bind(&hello());
+    members.remove(NodeId(1));
+    assert_eq!((members.len(), members.is_member(NodeId(1))), (0, false));
+    assert!(refusal(&members, &hello()).unwrap().contains("was removed"));
+    members.release(NodeId(1));
+    assert_eq!(refusal(&members, &Hello { instance: vec![9; 16], ..hello() }), None);
 }

@@ -1,0 +1,78 @@
+//! Who comes and goes while a federation runs, by order of whoever runs it.
+
+use cahoots_core::drive::Event;
+use cahoots_core::{Membership, NodeId};
+use serde::Serialize;
+
+use super::core::Core;
+use crate::error::NodeError;
+use crate::transport::refusal;
+
+/// What is known of a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemberStatus {
+    /// Its number.
+    pub client: u32,
+    /// Is it connected?
+    pub connected: bool,
+    /// Was it told to leave?
+    pub removed: bool,
+    /// Messages that came from it.
+    pub received: u64,
+    /// Messages that wait for its confirmation.
+    pub waiting: usize,
+}
+
+impl Core {
+    pub(super) fn list_members(&mut self) -> Vec<MemberStatus> {
+        let owners: Vec<_> = self.members.owners().map(|(client, owner)| (client, owner.removed)).collect();
+        let status = |(client, removed): (NodeId, bool)| MemberStatus {
+            client: client.0,
+            connected: self.members.connected.contains_key(&client),
+            removed,
+            received: self.machine.ends(client).received,
+            waiting: self.machine.queues().len(client),
+        };
+        owners.into_iter().map(status).collect()
+    }
+
+    /// A client leaves: what it contributed stays, nobody waits for it, and it is not let in again.
+    pub(super) fn remove(&mut self, client: NodeId) -> Result<(), NodeError> {
+        if !self.members.is_member(client) {
+            return Err(NodeError::Request(format!(
+                "{client} is no member; `cahoots members FILE` lists them"
+            )));
+        }
+        self.leave(client);
+        self.members.remove(client);
+        let (key, owner) = self.members.save(client);
+        self.batch.set(key, owner);
+        Ok(())
+    }
+
+    /// A client's number is free again: for its owner who lost his disk, or for someone else.
+    pub(super) fn release(&mut self, client: NodeId) -> Result<(), NodeError> {
+        if self.members.owners().all(|(owner, _)| owner != client) {
+            return Err(NodeError::Request(format!(
+                "{client} is free; `cahoots members FILE` lists those who are not"
+            )));
+        }
+        if self.members.is_member(client) {
+            self.leave(client);
+        }
+        self.members.release(client);
+        let (key, owner) = self.members.save(client);
+        self.batch.set(key, owner);
+        Ok(())
+    }
+
+    /// The machine is told, once, that a client will not come back as it was.
+    pub(super) fn leave(&mut self, client: NodeId) {
+        if let Some(connected) = self.members.connected.get(&client) {
+            let reason = format!("{client} was removed from this federation, or its number released");
+            let _ = connected.outbox.send(refusal(reason, true));
+        }
+        self.event(Event::Membership(Membership::Left(client)));
+        self.members.drop_client(client);
+    }
+}
