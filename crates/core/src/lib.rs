@@ -45,7 +45,7 @@ pub use drive::snapshot;
 pub use error::{Misbehaviour, ParamError};
 pub use exchanged::Exchanged;
 pub use fingerprint::fingerprint;
-pub use gather::Gather;
+pub use gather::{Gather, Patience};
 pub use ids::{ArmIndex, NodeId, Tick, UserId};
 pub use linalg::Symmetric;
 pub use rng::{Keys, Positions, Stream};

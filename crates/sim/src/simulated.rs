@@ -14,6 +14,8 @@ pub struct Simulated {
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
+    /// What it does when a client is late, leaves, or comes back.
+    pub membership: &'static str,
     schema: fn() -> Schema,
     complete: fn(Params) -> Result<Params, RunError>,
     check: fn(Params, &Setting) -> Result<(), RunError>,
@@ -45,6 +47,7 @@ impl Erase for Simulated {
         Simulated {
             name: A::NAME,
             summary: A::SUMMARY,
+            membership: A::MEMBERSHIP,
             schema: || schema_for!(A::Params),
             complete: |params| table(&typed::<A>(params)?),
             check: |params, setting| checked::<A>(params, setting).map(|_| ()),

@@ -22,6 +22,10 @@ impl Algorithm for AsyncLinucb {
     const NAME: &'static str = "async-linucb";
     const SUMMARY: &'static str =
         "event-triggered asynchronous uploads and downloads (Li and Wang 2022, Algorithms 1 and 2)";
+    const MEMBERSHIP: &'static str = "Nobody waits for anybody: what comes late is merged when it comes. What a client that \
+         leaves has uploaded stays merged, and it is sent nothing more. A client that joins late or \
+         comes back starts from nothing and is sent the merged data when its download event is due \
+         (at once with new_client = \"at-once\"); its uploads count from 1 again.";
     type Params = Params;
     type Valid = Valid;
     type Msg = LinearMsg;

@@ -60,7 +60,7 @@ impl Server {
         let standing = if standing.is_at(&self.view) {
             Standing::with(view.clone(), number)
         } else {
-            standing.and(&stats.gram)
+            standing.and(&stats.gram, number)
         };
         let had = standing.log_det(self.ridge)?;
         self.view = view;

@@ -232,3 +232,44 @@ fn server_and_client_compute_the_same_model() {
     let (_, LinearMsg::Download { view, .. }) = &sent[0] else { panic!("{sent:?}") };
     assert_eq!(view.factor(RIDGE), server.view().factor(RIDGE));
 }
+
+fn leave(server: &mut Server, id: u32) -> Vec<(NodeId, LinearMsg)> {
+    step(server, 1, |s, cx| s.on_membership(Membership::Left(NodeId(id)), cx))
+}
+
+#[test]
+fn who_left_is_not_written_to_and_counts_from_one_when_it_comes_back() {
+    let mut server = server(&valid(serde_json::json!({ "ratio": 1.0 })));
+    (0..2).for_each(|id| drop(join(&mut server, id)));
+    for number in 1..=3 {
+        upload(&mut server, 1, number, stats([1.0, 0.0, 0.0], 1));
+    }
+    assert!(leave(&mut server, 9).is_empty() && leave(&mut server, 1).is_empty());
+    let sent = upload(&mut server, 0, 1, stats([0.0, 1.0, 0.0], 1));
+    assert!(sent.iter().all(|(to, _)| to.0 == 0), "{sent:?}");
+    join(&mut server, 1);
+    let sent = upload(&mut server, 1, 1, stats([0.0, 1.0, 0.0], 1));
+    let view = sent.iter().find_map(|(to, message)| match message {
+        LinearMsg::Download { view, merged } if to.0 == 1 => Some((view.stats().count, *merged)),
+        _ => None,
+    });
+    assert_eq!(view, Some((5, 1)), "what it sent before stays");
+}
+
+#[test]
+fn a_view_after_a_refused_upload_says_that_it_holds_the_one_that_followed() {
+    // Upload 2 of client 1 was refused; 3 is merged while client 1 lags behind.
+    let mut server = server(&valid(serde_json::json!({ "upload_ratio": 1.0, "download_ratio": 500.0 })));
+    (0..2).for_each(|id| drop(join(&mut server, id)));
+    upload(&mut server, 1, 1, stats([1.0, 0.0, 0.0], 1));
+    upload(&mut server, 0, 1, stats([1.0, 0.0, 0.0], 1));
+    upload(&mut server, 1, 3, stats([0.0, 1.0, 0.0], 1));
+    let mut much = stats([1.0, 0.0, 0.0], 1000);
+    much.merge(&stats([0.0, 0.0, 1.0], 1000));
+    let sent = upload(&mut server, 0, 2, much);
+    let merged = sent.iter().find_map(|(to, message)| match message {
+        LinearMsg::Download { merged, .. } if to.0 == 1 => Some(*merged),
+        _ => None,
+    });
+    assert_eq!(merged, Some(3));
+}

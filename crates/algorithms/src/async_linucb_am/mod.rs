@@ -23,6 +23,7 @@ impl Algorithm for AsyncLinucbAm {
     const NAME: &'static str = "async-linucb-am";
     const SUMMARY: &'static str =
         "async-linucb for clients that share only part of their model (Li and Wang 2022, Algorithms 3 and 5)";
+    const MEMBERSHIP: &'static str = crate::async_linucb::AsyncLinucb::MEMBERSHIP;
     type Params = Params;
     type Valid = Valid;
     type Msg = LinearMsg;

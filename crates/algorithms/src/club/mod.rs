@@ -25,6 +25,7 @@ impl Algorithm for LocalClub {
     const NAME: &'static str = "club";
     const SUMMARY: &'static str =
         "each local server clusters its own users by deleting edges (Gentile et al. 2014), no communication";
+    const MEMBERSHIP: &'static str = crate::kit::ALONE;
     type Params = ClubParams;
     type Valid = Valid;
     type Msg = Silence;
@@ -56,6 +57,7 @@ impl Algorithm for LocalSclub {
     const NAME: &'static str = "sclub";
     const SUMMARY: &'static str =
         "each local server splits and merges sets of its own users (Li et al. 2019), no communication";
+    const MEMBERSHIP: &'static str = crate::kit::ALONE;
     type Params = SclubParams;
     type Valid = Valid;
     type Msg = Silence;

@@ -22,6 +22,8 @@ pub enum MabMsg {
     /// Who passes means on to whom below the receiver: (client, the next on its way to the sink), nearer
     /// ones first.
     Tree(Vec<(NodeId, NodeId)>),
+    /// These clients have left: nobody waits for their means any more.
+    Gone(Labels),
 }
 
 /// Clients, in rising order.
@@ -55,6 +57,7 @@ pub(super) fn values_of(means: Private<ArmValues>) -> Private<Vec<f64>> {
 const ADVERTISE: u32 = 1;
 const REQUEST: u32 = 2;
 const TREE: u32 = 3;
+const GONE: u32 = 4;
 
 impl MabMsg {
     /// The refusal of a message that this machine does not take now.
@@ -65,6 +68,7 @@ impl MabMsg {
             MabMsg::Request(labels) => format!("a request of round {}", labels.phase),
             MabMsg::Data(table) => format!("means of {} clients of round {}", table.rows.len(), table.phase),
             MabMsg::Tree(_) => "a tree".into(),
+            MabMsg::Gone(labels) => format!("{} clients that have left", labels.nodes.len()),
         })
     }
 
@@ -74,6 +78,7 @@ impl MabMsg {
         match self {
             MabMsg::Advertise(labels) => Some((ADVERTISE, labels.phase, numbers(&labels.nodes))),
             MabMsg::Request(labels) => Some((REQUEST, labels.phase, numbers(&labels.nodes))),
+            MabMsg::Gone(labels) => Some((GONE, labels.phase, numbers(&labels.nodes))),
             MabMsg::Tree(links) => {
                 Some((TREE, 0, links.iter().flat_map(|(child, next)| [child.0, next.0]).collect()))
             }
@@ -87,7 +92,7 @@ impl Message for MabMsg {
         match self {
             MabMsg::Arms(message) => message.kind(),
             MabMsg::Data(_) => Kind::Peer,
-            MabMsg::Advertise(_) | MabMsg::Request(_) | MabMsg::Tree(_) => Kind::Control,
+            MabMsg::Advertise(_) | MabMsg::Request(_) | MabMsg::Tree(_) | MabMsg::Gone(_) => Kind::Control,
         }
     }
 
@@ -166,6 +171,7 @@ fn from_nodes(wire: wire::Nodes) -> Result<MabMsg, Misbehaviour> {
     match wire.purpose {
         ADVERTISE => Ok(MabMsg::Advertise(labels)),
         REQUEST => Ok(MabMsg::Request(labels)),
+        GONE => Ok(MabMsg::Gone(labels)),
         other => Err(Misbehaviour::Unreadable(format!("a list of clients for purpose {other}"))),
     }
 }

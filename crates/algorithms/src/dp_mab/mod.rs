@@ -31,7 +31,8 @@ pub use server::Server;
 pub use single::Client as SingleClient;
 
 use cahoots_core::{
-    Algorithm, Claim, NodeId, ParamError, ReadFile, Seat, Setting, Silence, Silent, Topology, Traffic,
+    Algorithm, Claim, NodeId, ParamError, Patience, ReadFile, Seat, Setting, Silence, Silent, Topology,
+    Traffic,
 };
 
 use server::Cost;
@@ -66,6 +67,11 @@ impl Algorithm for CdpMab {
     const NAME: &'static str = "cdp-mab";
     const SUMMARY: &'static str =
         "private elimination in epochs around a server, few rounds and few reporters (Li and Song 2021)";
+    const MEMBERSHIP: &'static str = "A round waits for all who are asked; with `deadline` (from the first answer on) it goes on \
+         once that has come and `quorum` is reached. Late means are dropped, and their sender goes \
+         on epoch by epoch with what was decided without it. A client that leaves is not waited for; \
+         one that comes back is told all that was decided, explores what the others have, and then \
+         reports with them: nobody waits for it until then.";
     type Params = CdpParams;
     type Valid = CdpValid;
     type Msg = MabMsg;
@@ -101,7 +107,8 @@ impl Algorithm for CdpMab {
         let sources = (0..valid.clients).map(|client| (NodeId(client), 1.0)).collect();
         let links = f64::from(valid.rules.noise.participants);
         let sample = valid.rules.noise.participants as usize;
-        Server::new(valid.rules.clone(), sources, sample, Vec::new(), vec![(Cost::ServerLinks, links)])
+        let costs = vec![(Cost::ServerLinks, links)];
+        Server::new(valid.rules.clone(), sources, sample, Vec::new(), costs, valid.patience)
     }
 }
 
@@ -109,6 +116,10 @@ impl Algorithm for DdpMab {
     const NAME: &'static str = "ddp-mab";
     const SUMMARY: &'static str =
         "private elimination in epochs on a graph, means spread by ADV, REQ and DATA (Li and Song 2021)";
+    const MEMBERSHIP: &'static str = "A round needs the means of all who are there and waits for them, without a deadline. When a \
+         client leaves, the others are told and go on without its means, as long as the graph still \
+         connects them. A client that comes back with a fresh machine is not one of them again: it \
+         plays the best arm of its first epoch.";
     type Params = DdpParams;
     type Valid = DdpValid;
     type Msg = MabMsg;
@@ -172,6 +183,10 @@ impl Algorithm for HdpMab {
     const NAME: &'static str = "hdp-mab";
     const SUMMARY: &'static str =
         "private elimination in epochs, components that collect at sinks around a server (Li and Song 2021)";
+    const MEMBERSHIP: &'static str = "A sink waits for the means of its whole component and the server for all sinks, without a \
+         deadline: a client that leaves its component ends the rounds of that component. When a sink \
+         leaves, the other components go on, and its own plays what it has. A sink that comes back \
+         with a fresh machine is not one of them again.";
     type Params = HdpParams;
     type Valid = HdpValid;
     type Msg = MabMsg;
@@ -236,13 +251,15 @@ impl Algorithm for HdpMab {
             (Cost::ServerLinks, valid.components.len() as f64),
             (Cost::AllEdges, valid.all_edges() as f64),
         ];
-        Server::new(valid.rules.clone(), sources, valid.components.len(), trees, costs)
+        let sinks = valid.components.len();
+        Server::new(valid.rules.clone(), sources, sinks, trees, costs, Patience::default())
     }
 }
 
 impl Algorithm for SingleMab {
     const NAME: &'static str = "single-mab";
     const SUMMARY: &'static str = "the same elimination, every client on its own (Li and Song 2021)";
+    const MEMBERSHIP: &'static str = crate::kit::ALONE;
     type Params = SingleParams;
     type Valid = SingleValid;
     type Msg = Silence;

@@ -1,6 +1,6 @@
 //! Parameters of the algorithms of Li and Song 2021.
 
-use cahoots_core::{ParamError, Setting, Topology};
+use cahoots_core::{ParamError, Patience, Setting, Topology};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +8,7 @@ use super::graph::{ComponentSize, GraphShape, hybrid};
 use super::hdp::sinks::{self, Component};
 use super::noise::{Audience, MeanNoise, Protection};
 use super::rules::{Limit, Rules};
+use crate::kit::PatienceParams;
 
 /// Keys that all of them take.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +84,9 @@ pub struct CdpParams {
     #[serde(default = "one")]
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
     pub participation: f64,
+    /// How long rounds wait.
+    #[serde(flatten)]
+    pub patience: PatienceParams,
     /// c1: what a link between server and client costs.
     #[serde(default = "twenty_five")]
     #[schemars(range(min = 0.0))]
@@ -167,6 +171,7 @@ fn fifty() -> f64 {
 #[derive(Clone, Debug)]
 pub struct CdpValid {
     pub(super) rules: Rules,
+    pub(super) patience: Patience,
     pub(super) clients: u32,
     pub(super) server_link_cost: f64,
 }
@@ -242,10 +247,16 @@ impl CdpParams {
             let problem = format!("must be above 0 and at most 1, not {p}");
             return Err(ParamError::new("participation", problem));
         }
+        if self.mab.privacy == Protection::Central && self.patience.deadline.is_some() {
+            let problem = "cannot be with privacy = \"central\": it takes the noise of all who are asked to \
+                           make up what is promised, so that no round may go on without some of them";
+            return Err(ParamError::new("deadline", problem));
+        }
         let clients = setting.users as u32;
         // N = ceil(p M), where a product like 0.07 * 100 may come out a rounding above 7.
         let participants = ((p * f64::from(clients) - 1e-9).ceil() as u32).clamp(1, clients.max(1));
         Ok(CdpValid {
+            patience: self.patience.check()?,
             rules: self.mab.rules(setting, participants, Audience::Server)?,
             clients,
             server_link_cost: ParamError::not_negative("server_link_cost", self.server_link_cost)?,

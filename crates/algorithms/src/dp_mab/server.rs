@@ -1,9 +1,9 @@
 //! The server of cdp-mab and hdp-mab: averages what the participants send, eliminates, tells the rest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cahoots_core::{ArmIndex, Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId};
+use cahoots_core::{ArmIndex, Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId, Patience};
 use serde::{Deserialize, Serialize};
 
 use super::REPORT;
@@ -17,8 +17,14 @@ pub struct Server {
     rules: Rules,
     /// Who may be asked for means, and what each one's mean weighs: all clients, or the sinks.
     sources: BTreeMap<NodeId, f64>,
-    /// How many of them are asked per round.
+    /// The same of those who have left.
+    away: BTreeMap<NodeId, f64>,
+    /// Clients that came back and have yet to explore what the others have: not waited for.
+    behind: BTreeSet<NodeId>,
+    /// How many sources are asked per round, and whether that is everyone, who then answers unasked.
     sample: usize,
+    everyone: bool,
+    patience: Patience,
     /// Below each sink: who passes means on to whom.
     trees: Vec<(NodeId, Vec<(NodeId, NodeId)>)>,
     /// What a round costs, by name: for reports.
@@ -29,6 +35,8 @@ pub struct Server {
     active: Vec<ArmIndex>,
     /// S(r-1).
     before: u64,
+    /// I(1), I(2), ...: for those who come back.
+    decided: Vec<Arc<ActiveArms>>,
     round: Gather<Vec<f64>>,
 }
 
@@ -56,10 +64,24 @@ impl Server {
         sample: usize,
         trees: Vec<(NodeId, Vec<(NodeId, NodeId)>)>,
         costs: Vec<(Cost, f64)>,
+        patience: Patience,
     ) -> Self {
-        let active = rules.all_arms();
-        let round = Gather::open([], None);
-        Server { rules, sources, sample, trees, costs, epoch: 1, active, before: 0, round }
+        Server {
+            active: rules.all_arms(),
+            rules,
+            everyone: sample >= sources.len(),
+            sources,
+            away: BTreeMap::new(),
+            behind: BTreeSet::new(),
+            sample,
+            patience,
+            trees,
+            costs,
+            epoch: 1,
+            before: 0,
+            decided: Vec::new(),
+            round: Gather::open([], None),
+        }
     }
 
     /// I(r-1).
@@ -74,9 +96,10 @@ impl Server {
 
     /// Chooses who takes part in this round, and asks them where that is not everyone.
     fn open_round(&mut self, cx: &mut Cx<'_, MabMsg>) {
-        let mut asked: Vec<NodeId> = self.sources.keys().copied().collect();
-        if self.sample < asked.len() {
-            let sample = self.sample;
+        let sources = self.sources.keys().copied();
+        let mut asked: Vec<NodeId> = sources.filter(|client| !self.behind.contains(client)).collect();
+        if !self.everyone {
+            let sample = self.sample.min(asked.len());
             cx.draw(|rng| {
                 for place in 0..sample {
                     let other = place + rng.below((asked.len() - place) as u64) as usize;
@@ -90,7 +113,7 @@ impl Server {
                 cx.send(*client, MabMsg::Arms(signal));
             }
         }
-        self.round = Gather::open(asked, None);
+        self.round = Gather::patient(asked, self.patience);
     }
 
     fn close_round_if_complete(&mut self, cx: &mut Cx<'_, MabMsg>) {
@@ -99,11 +122,11 @@ impl Server {
         }
         let parts = std::mem::replace(&mut self.round, Gather::open([], None)).into_parts();
         if parts.is_empty() {
-            // All who were asked have left: ask others.
+            // All who were asked have left: ask others, if there are any.
             return self.open_round(cx);
         }
         let pulls = self.rules.pulls(self.epoch, self.active.len(), self.before);
-        let rows = parts.iter().map(|(node, row)| (self.sources[node], &row[..]));
+        let rows = parts.iter().map(|(node, row)| (self.weight(node), &row[..]));
         let means = average(self.active.len(), rows);
         let separated = self.rules.separated(self.epoch, &self.active, &means, pulls);
         self.active = self.rules.survivors(self.epoch, &self.active, &means, pulls);
@@ -115,12 +138,32 @@ impl Server {
         self.epoch += 1;
         self.before = pulls;
         let next = Arc::new(ActiveArms { phase: self.epoch, arms: self.active.clone() });
+        self.decided.push(next.clone());
         for source in self.sources.keys() {
             cx.send(*source, MabMsg::Arms(ArmMsg::DownloadActive(next.clone())));
         }
         if self.active.len() > 1 {
             self.open_round(cx);
         }
+    }
+
+    /// What the mean of someone who has answered weighs, though it may have left since.
+    fn weight(&self, node: &NodeId) -> f64 {
+        self.sources.get(node).or(self.away.get(node)).copied().unwrap_or(0.0)
+    }
+
+    /// A new machine under an old number. It is told all that was decided, explores what the others have
+    /// explored, as their radius assumes of every mean, and then reports with them.
+    fn welcome(&mut self, client: NodeId, weight: f64, cx: &mut Cx<'_, MabMsg>) {
+        self.sources.insert(client, weight);
+        self.round.forget(client);
+        if self.everyone {
+            self.behind.insert(client);
+        }
+        for next in &self.decided {
+            cx.send(client, MabMsg::Arms(ArmMsg::DownloadActive(next.clone())));
+        }
+        self.close_round_if_complete(cx);
     }
 
     fn report(&self, finished: bool, cx: &mut Cx<'_, MabMsg>) {
@@ -150,6 +193,10 @@ impl Machine for Server {
         let MabMsg::Arms(ArmMsg::Upload { number, values }) = message else {
             return Err(message.unexpected());
         };
+        if number < self.epoch {
+            // Too late for its round; its sender has been told what was decided without it.
+            return Ok(());
+        }
         if self.active.len() <= 1 {
             return Err(Misbehaviour::Unexpected("means after the last round".into()));
         }
@@ -157,20 +204,46 @@ impl Machine for Server {
             return Err(Misbehaviour::Gap { expected: self.epoch, got: number });
         }
         values.get().check(self.epoch, &self.active)?;
+        if self.behind.remove(&from) {
+            self.round.expect(from);
+        }
         self.round
             .offer(from, values.into_inner().values)
             .map_err(|_| Misbehaviour::Unexpected(format!("{from} was not asked, or has answered")))?;
+        // How long exploration takes is not for a deadline to say: time runs from the first answer on.
+        if let Some(tick) = self.round.start(cx.now()) {
+            cx.wake_at(tick);
+        }
         self.close_round_if_complete(cx);
         Ok(())
     }
 
+    /// A deadline.
+    fn on_wake(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        self.close_round_if_complete(cx);
+    }
+
+    fn waiting_for(&self) -> Vec<NodeId> {
+        self.round.waiting().filter(|_| self.active.len() > 1).collect()
+    }
+
     fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, MabMsg>) {
-        // All are members from the start; one that leaves no longer holds up the others.
-        if let Membership::Left(client) = change
-            && self.sources.remove(&client).is_some()
-        {
-            self.round.excuse(client);
-            self.close_round_if_complete(cx);
+        match change {
+            // All are members from the start; one that leaves no longer holds up the others.
+            Membership::Left(client) => {
+                let Some(weight) = self.sources.remove(&client) else { return };
+                self.away.insert(client, weight);
+                self.behind.remove(&client);
+                self.round.excuse(client);
+                self.close_round_if_complete(cx);
+            }
+            // A sink's place is in a tree that is told once: it cannot be taken again.
+            Membership::Joined(client) if self.trees.is_empty() => {
+                if let Some(weight) = self.away.remove(&client) {
+                    self.welcome(client, weight, cx);
+                }
+            }
+            Membership::Joined(_) => {}
         }
     }
 }

@@ -18,6 +18,7 @@ pub struct Dyclu;
 impl Algorithm for Dyclu {
     const NAME: &'static str = "dyclu";
     const SUMMARY: &'static str = "central: a neighbourhood of similar users for each, renewed at every step, with a change detector (Li, Wu and Wang 2021)";
+    const MEMBERSHIP: &'static str = crate::kit::ALONE;
     type Params = Params;
     type Valid = Valid;
     type Msg = Silence;

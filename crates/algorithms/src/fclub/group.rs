@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::definite;
 use crate::kit::linear::{DownloadIndex, Ratios, Standing};
 
-/// A local cluster, by its server and its number there.
+/// A local cluster, by its server and its number there; from [`LEGACY`] on: one of a machine that is no more.
 pub type Local = (NodeId, u32);
+
+/// The first number of clusters that a local server left behind when it came back as a new machine.
+pub(super) const LEGACY: u32 = 1 << 31;
 
 /// S_g and u_g, and what of them each local cluster has.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -43,6 +46,11 @@ impl Group {
     /// A local cluster that has nothing yet.
     pub(super) fn join_with_nothing(&mut self, local: Local, dim: usize) {
         self.place(local, Standing::with(View::new(0, LinearStats::empty(dim)), 0));
+    }
+
+    /// What a local cluster has shared stays, under another number.
+    pub(super) fn rename(&mut self, local: Local, to: Local) {
+        self.locals.rename(local, to);
     }
 
     /// Downloads at another ratio from now on.
@@ -88,7 +96,7 @@ impl Group {
         let standing = if standing.is_at(&self.view) && shift == 0.0 {
             Standing::with(view.clone(), number)
         } else {
-            standing.and(&stats.gram)
+            standing.and(&stats.gram, number)
         };
         self.view = view;
         self.place(local, standing);

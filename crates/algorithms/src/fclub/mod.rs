@@ -41,6 +41,12 @@ macro_rules! family {
         impl Algorithm for $name {
             const NAME: &'static str = $key;
             const SUMMARY: &'static str = $summary;
+            const MEMBERSHIP: &'static str =
+                "Between phases nobody waits for anybody. A phase waits for the reports of all local \
+                 servers that are there; one that leaves is taken as it was last known. One that \
+                 joins late or comes back is on its own until the next phase, with its uploads \
+                 counted from 1; what was shared under its number before stays, as that of a server \
+                 that is away.";
             type Params = $params;
             type Valid = Valid;
             type Msg = FclubMsg;

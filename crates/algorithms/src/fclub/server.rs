@@ -7,7 +7,7 @@ use cahoots_core::{Cx, Fact, LinearStats, Machine, Membership, Misbehaviour, Nod
 use serde::{Deserialize, Serialize};
 
 use super::definite;
-use super::group::{Group, Local, definite_view};
+use super::group::{Group, LEGACY, Local, definite_view};
 use super::message::FclubMsg;
 use super::rules::{ClusteringRules, Rules, Valid};
 use crate::kit::clusters::{distance, novelty};
@@ -95,7 +95,7 @@ impl GlobalServer {
         stats: Private<LinearStats>,
         cx: &mut Cx<'_, FclubMsg>,
     ) -> Result<(), Misbehaviour> {
-        let place = self.places.get(&local).copied();
+        let place = self.places.get(&local).copied().filter(|_| local.1 < LEGACY);
         let place = place.ok_or_else(|| Misbehaviour::Unexpected("an upload from a stranger".into()))?;
         let noisy = self.is_noisy();
         let group = &mut self.groups[place as usize];
@@ -108,7 +108,7 @@ impl GlobalServer {
         for due in group.serve() {
             let (node, cluster) = due.local;
             sender_served |= due.local == local;
-            if self.joined.contains(&node) {
+            if self.joined.contains(&node) && cluster < LEGACY {
                 cx.send(node, FclubMsg::Download { phase, cluster, view: due.view, merged: due.merged });
             }
         }
@@ -164,8 +164,9 @@ impl GlobalServer {
             return;
         };
         // Those who were away are taken as they were last known; those who came meanwhile wait.
-        let away =
-            |local: &Local| !self.joined.contains(&local.0) && !gathering.reports.contains_key(&local.0);
+        let away = |(node, cluster): &Local| {
+            *cluster >= LEGACY || !self.joined.contains(node) && !gathering.reports.contains_key(node)
+        };
         let mut known: BTreeMap<Local, LinearStats> =
             self.told.iter().filter(|(local, _)| away(local)).map(|(l, stats)| (*l, stats.clone())).collect();
         for (node, (_, reports)) in &gathering.reports {
@@ -254,6 +255,31 @@ impl GlobalServer {
         }
     }
 
+    /// What this server's number has shared stays, as that of a server which is away; the number is free for
+    /// the new machine that has come.
+    fn bequeath(&mut self, node: NodeId) {
+        let reports = self.gathering.as_mut().and_then(|gathering| gathering.reports.remove(&node));
+        let of_node = self.places.range((node, 0)..=(node, u32::MAX));
+        let (mine, older): (Vec<_>, Vec<_>) =
+            of_node.map(|(local, place)| (*local, *place)).partition(|((_, cluster), _)| *cluster < LEGACY);
+        let told = self.told.range((node, LEGACY)..=(node, u32::MAX)).next_back().map(|((_, last), _)| *last);
+        let last = older.last().map(|((_, last), _)| *last).max(told);
+        let mut free = last.map_or(LEGACY, |last| last + 1);
+        for (local, place) in mine {
+            let legacy = (node, free);
+            free += 1;
+            self.places.remove(&local);
+            self.places.insert(legacy, place);
+            self.groups[place as usize].rename(local, legacy);
+            // What it has reported for the phase that is about to begin says more.
+            if let Some(told) = self.told.remove(&local).filter(|_| reports.is_none()) {
+                self.told.insert(legacy, told);
+            }
+        }
+        let reports = reports.into_iter().flat_map(|(_, reports)| reports);
+        self.told.extend((free..).zip(reports).map(|(cluster, stats)| ((node, cluster), stats)));
+    }
+
     /// Someone new: part of the first cluster before the first phase, on its own after it.
     fn welcome(&mut self, node: NodeId, cx: &mut Cx<'_, FclubMsg>) {
         let local = (node, 0);
@@ -319,7 +345,8 @@ impl Machine for GlobalServer {
     fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, FclubMsg>) {
         match change {
             Membership::Joined(node) => {
-                if self.joined.insert(node) && !self.places.contains_key(&(node, 0)) {
+                if self.joined.insert(node) {
+                    self.bequeath(node);
                     self.welcome(node, cx);
                 }
             }
@@ -335,5 +362,9 @@ impl Machine for GlobalServer {
                 self.complete(cx);
             }
         }
+    }
+
+    fn waiting_for(&self) -> Vec<NodeId> {
+        self.gathering.iter().flat_map(|gathering| gathering.waiting.iter().copied()).collect()
     }
 }

@@ -1,3 +1,5 @@
+mod membership;
+
 use cahoots_core::message::Receipt;
 use cahoots_core::{
     Algorithm, Claim, Context, Cx, Effects, Fact, Keys, Learner, LinearStats, Machine, Membership, Message,

@@ -27,7 +27,7 @@ pub(super) struct Member {
     pub overdue: bool,
     /// Takes part in the estimate of the clusters.
     pub explored: bool,
-    /// Will not come back.
+    /// Has left: not asked, not written to.
     pub left: bool,
     /// How much it last said it had learned on its own.
     pub weight: f64,
@@ -50,6 +50,15 @@ impl Member {
             weight: 0.0,
             told: Vec::new(),
         }
+    }
+
+    /// A new machine under this number: it has been sent nothing, and counts its uploads from 1. What was
+    /// uploaded under the number stays.
+    pub(super) fn come_back(&mut self, nothing: &Arc<View>) {
+        self.served = nothing.clone();
+        (self.merged, self.served_at, self.weight) = (0, 0, 0.0);
+        (self.asked, self.overdue) = (false, false);
+        self.told.clear();
     }
 
     /// Refuses an upload that is out of turn or that no data can have led to.

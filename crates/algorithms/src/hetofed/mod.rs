@@ -42,6 +42,13 @@ macro_rules! family {
         impl Algorithm for $type {
             const NAME: &'static str = $name;
             const SUMMARY: &'static str = $summary;
+            const MEMBERSHIP: &'static str =
+                "A cluster waits for all its members; with `deadline` it is served once that has \
+                 come and `quorum` of it is reached, also to those who are late, whose uploads are \
+                 merged when they come (without `quorum` they are not waited for again until then). \
+                 What a client that leaves has uploaded stays in its clusters. One that comes back \
+                 is told its clusters, counts its uploads from 1 and is given with them what it had \
+                 uploaded before.";
             type Params = Params;
             type Valid = Valid;
             type Msg = LinearMsg;

@@ -1,7 +1,7 @@
 //! Parameters of the hetofed family.
 
 use cahoots_core::homogeneity::{HomogeneityTest, Noncentrality};
-use cahoots_core::{ParamError, Setting};
+use cahoots_core::{ParamError, Patience, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +9,7 @@ use super::Variant;
 use super::exploration::{Exploration, Plan, Unit};
 use super::threshold::{SyncThreshold, Threshold};
 use crate::Fidelity;
+use crate::kit::PatienceParams;
 use crate::kit::linear::{LinearParams, LinearValid};
 
 /// What a user writes.
@@ -39,10 +40,9 @@ pub struct Params {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub clusters_per_step: usize,
-    /// Ticks after which a cluster is served without the members that did not answer; for ever when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub deadline: Option<u64>,
+    /// How long a cluster waits for its members.
+    #[serde(flatten)]
+    pub patience: PatienceParams,
     /// Maximal cliques, at most; beyond that as many as it takes to have every client in one.
     #[serde(default = "thousand")]
     #[schemars(range(min = 1))]
@@ -117,7 +117,7 @@ pub struct Valid {
     pub(super) sharing: Sharing,
     pub(super) refresh: bool,
     pub(super) clusters_per_step: usize,
-    pub(super) deadline: Option<u64>,
+    pub(super) patience: Patience,
     pub(super) max_clusters: usize,
 }
 
@@ -147,10 +147,6 @@ impl Params {
             variance: noise * noise,
             failure_prob: self.linear.failure_prob,
         };
-        if self.deadline == Some(0) {
-            let problem = "must be at least 1 tick; leave the key out to wait for ever";
-            return Err(ParamError::new("deadline", problem));
-        }
         let at_least_one = |key, value: usize| {
             if value == 0 { Err(ParamError::new(key, "must be at least 1, not 0")) } else { Ok(value) }
         };
@@ -169,7 +165,7 @@ impl Params {
             sharing: self.sharing,
             refresh: self.refresh.unwrap_or(paper),
             clusters_per_step: at_least_one("clusters_per_step", self.clusters_per_step)?,
-            deadline: self.deadline,
+            patience: self.patience.check()?,
             max_clusters: at_least_one("max_clusters", self.max_clusters)?,
             linear,
         })

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cahoots_core::{Cx, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, Tick, View};
+use cahoots_core::{
+    Cx, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, Tick, View,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Variant;
@@ -26,7 +28,7 @@ pub struct Server {
     pub(super) ridge: f64,
     pub(super) users: usize,
     pub(super) per_step: usize,
-    pub(super) deadline: Option<u64>,
+    pub(super) patience: Patience,
     pub(super) nothing: Arc<View>,
     /// When the federation's exploration ends, where that is a matter of ticks.
     pub(super) explore_until: Option<u64>,
@@ -66,7 +68,7 @@ impl Server {
             ridge: valid.linear.ridge,
             users: valid.users as usize,
             per_step: valid.clusters_per_step,
-            deadline: valid.deadline,
+            patience: valid.patience,
             nothing: valid.linear.nothing.clone(),
             explore_until: match valid.plan {
                 Plan::Ticks(tick) => Some(tick),
@@ -112,7 +114,8 @@ impl Server {
         let mut expected = Vec::new();
         for client in everyone {
             let Some(member) = self.members.get_mut(&client) else { continue };
-            if member.left || member.overdue {
+            // A quorum is a share of all; without one, who has missed a deadline is not waited for again.
+            if member.left || member.overdue && self.patience.quorum == 0.0 {
                 continue;
             }
             expected.push(client);
@@ -120,12 +123,13 @@ impl Server {
                 cx.send(client, LinearMsg::signal(Signal::Ask, self.asked_rounds));
             }
         }
-        let deadline = self.deadline.map(|ticks| cx.now() + ticks);
-        self.rounds.push(Round { cluster, gather: Gather::open(expected, deadline) });
+        let mut gather = Gather::patient(expected, self.patience);
+        gather.start(cx.now());
+        self.rounds.push(Round { cluster, gather });
         self.finish_complete(cx);
     }
 
-    /// Goes on with every round that all have answered, or whose deadline has come.
+    /// Goes on with every round that all have answered, or enough at its deadline.
     fn finish_complete(&mut self, cx: &mut Cx<'_, LinearMsg>) {
         while let Some(at) = self.rounds.iter().position(|round| round.gather.is_complete(cx.now())) {
             let round = self.rounds.remove(at);
@@ -257,7 +261,9 @@ impl Server {
     fn rest(&self, cx: &mut Cx<'_, LinearMsg>) {
         let busy = cx.now() < self.awake_until || self.queue.len() > 0 || !self.requests.is_empty();
         let next = busy.then(|| cx.now() + 1);
+        // One that has passed without a quorum is over with the answer that makes it one.
         let deadlines = self.rounds.iter().filter_map(|round| round.gather.deadline());
+        let deadlines = deadlines.filter(|tick| *tick > cx.now());
         if let Some(tick) = next.into_iter().chain(deadlines).chain(self.explore_until).min() {
             cx.wake_at(tick);
         }
@@ -321,7 +327,14 @@ impl Machine for Server {
         match change {
             Membership::Joined(client) => {
                 let member = self.members.entry(client).or_insert_with(|| Member::new(&self.nothing));
-                member.left = false;
+                if std::mem::take(&mut member.left) {
+                    member.come_back(&self.nothing);
+                    if member.explored && !self.variant.recluster && self.clusters.estimates() > 0 {
+                        member.told = self.clusters.sizes(client);
+                        let (phase, sizes) = (self.clusters.estimates(), member.told.clone());
+                        cx.send(client, LinearMsg::Clusters { phase, sizes });
+                    }
+                }
                 if self.explored && !self.variant.recluster && !member.explored {
                     member.explored = true;
                     self.changed.insert(client);
@@ -335,8 +348,14 @@ impl Machine for Server {
                 }
                 self.requests.remove(&client);
                 self.rounds.iter_mut().for_each(|round| round.gather.excuse(client));
+                self.poll.iter_mut().for_each(|poll| poll.excuse(client));
                 self.finish_complete(cx);
             }
         }
+    }
+
+    fn waiting_for(&self) -> Vec<NodeId> {
+        let waiting: BTreeSet<NodeId> = self.rounds.iter().flat_map(|round| round.gather.waiting()).collect();
+        waiting.into_iter().collect()
     }
 }

@@ -1,6 +1,7 @@
 //! What the paper says, checked on single machines with scripted inputs.
 
 mod machines;
+mod membership;
 
 use cahoots_core::{Algorithm, LinearStats, Machine, Membership, NodeId, Seating, Setting};
 

@@ -3,3 +3,9 @@
 pub mod arms;
 pub mod clusters;
 pub mod linear;
+mod patience;
+
+pub use patience::PatienceParams;
+
+/// [`cahoots_core::Algorithm::MEMBERSHIP`] of those who exchange nothing.
+pub const ALONE: &str = "Nobody waits for anybody: learners exchange nothing. One that comes back with a fresh machine starts from nothing.";

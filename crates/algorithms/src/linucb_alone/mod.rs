@@ -18,6 +18,7 @@ pub struct LinucbShared;
 impl Algorithm for LinucbAlone {
     const NAME: &'static str = "linucb-alone";
     const SUMMARY: &'static str = "one LinUCB per client, no communication";
+    const MEMBERSHIP: &'static str = crate::kit::ALONE;
     type Params = LinearParams;
     type Valid = LinearValid;
     type Msg = Silence;
@@ -44,6 +45,7 @@ impl Algorithm for LinucbAlone {
 impl Algorithm for LintsAlone {
     const NAME: &'static str = "lints-alone";
     const SUMMARY: &'static str = "one linear Thompson sampler per client, no communication";
+    const MEMBERSHIP: &'static str = crate::kit::ALONE;
     type Params = LinearParams;
     type Valid = LinearValid;
     type Msg = Silence;
@@ -75,6 +77,7 @@ impl Algorithm for LinucbShared {
     const NAME: &'static str = "linucb-shared";
     const SUMMARY: &'static str =
         "one central LinUCB that sees all data: what federation could reach at best";
+    const MEMBERSHIP: &'static str = crate::kit::ALONE;
     type Params = LinearParams;
     type Valid = LinearValid;
     type Msg = Silence;

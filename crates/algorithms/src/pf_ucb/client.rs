@@ -21,8 +21,9 @@ pub struct Client {
     server: NodeId,
     /// p.
     phase: u64,
-    /// F(p).
+    /// F(p), and what of it was explored to its end.
     total_length: f64,
+    explored_length: f64,
     stage: Stage,
     stats: ArmStats,
     /// A(p).
@@ -69,6 +70,7 @@ impl Client {
             server: seat.server,
             phase: 1,
             total_length: 0.0,
+            explored_length: 0.0,
             stage: Stage::Exploring,
             stats: ArmStats::empty(arms),
             global_active: all.clone(),
@@ -105,7 +107,7 @@ impl Client {
     /// Lines 3 and 8: what is to be pulled in this phase.
     fn open_phase(&mut self) {
         let length = self.rules.lengths.at(self.phase);
-        self.total_length += length;
+        self.total_length = self.explored_length + length;
         self.stage = Stage::Exploring;
         let roots = self.roots.take();
         let pulls = |arm: ArmIndex| {
@@ -114,15 +116,25 @@ impl Client {
             self.rules.exploration(length, factor)
         };
         // Global exploration, then local exploration, each of them round-robin or arm by arm.
-        let global = self.global_active.iter().map(|arm| (*arm, pulls(*arm).0));
+        let global = self.global_active.iter().map(|arm| (*arm, pulls(*arm).0.max(self.first_pull(*arm))));
         let local = self.active.iter().map(|arm| (*arm, pulls(*arm).1));
-        self.explorer = if self.rules.authors {
-            Explorer::new(global.chain(local).map(|pulls| Schedule::new([pulls])))
+        let next = if self.rules.authors {
+            let others = self.rules.all_arms().into_iter();
+            let others = others.filter(|arm| self.global_active.binary_search(arm).is_err());
+            let unseen = others.map(|arm| (arm, self.first_pull(arm)));
+            Explorer::new(global.chain(local).chain(unseen).map(|pulls| Schedule::new([pulls])))
         } else {
             Explorer::new([Schedule::new(global), Schedule::new(local)])
         };
+        self.explorer.go_on_with(next);
         self.waiting = None;
         self.explorer.exploit(self.waiting_arm());
+    }
+
+    /// One pull of an arm that it has to report on and has never pulled, not having explored the first phase to
+    /// its end.
+    fn first_pull(&self, arm: ArmIndex) -> u64 {
+        u64::from(self.phase > 1 && self.stats.mean(arm).is_none())
     }
 
     /// Lines 15 to 17: the arm to play while waiting, where it is known beforehand.
@@ -161,6 +173,7 @@ impl Client {
         if self.stage != Stage::Exploring || !self.explorer.is_done() {
             return;
         }
+        self.explored_length = self.total_length;
         self.rank();
         if self.rules.authors {
             self.stage = Stage::Ready;
@@ -228,6 +241,9 @@ impl Client {
 
     fn check_active(&self, next: &ActiveArms) -> Result<(), Misbehaviour> {
         next.check(self.phase + 1, &self.global_active)?;
+        if self.rules.patient {
+            return Ok(());
+        }
         if !self.active.iter().all(|arm| next.arms.binary_search(arm).is_ok()) {
             return Err(Misbehaviour::Unexpected("a global active set without this client's arms".into()));
         }
@@ -245,13 +261,42 @@ impl Client {
             self.stage = Stage::Settled;
             self.waiting = None;
             // A set that the authors' rule has emptied leaves no arm behind.
-            let arm = *self.fixed.get_or_insert_with(|| pick(self.mixed.iter().copied()));
+            let arm = *self.fixed.get_or_insert_with(|| match self.mixed.is_empty() {
+                true => pick((0..self.rules.arms).map(|arm| self.stats.mean(ArmIndex(arm)).unwrap_or(0.0))),
+                false => pick(self.mixed.iter().copied()),
+            });
             self.explorer.exploit(Some(arm));
             return;
         }
         self.phase += 1;
         self.open_phase();
         self.finish_if_explored(cx);
+    }
+
+    /// Whether the others may have gone on without this client: they were not to wait any longer, or it has
+    /// come back to them under its old number.
+    fn may_be_behind(&self) -> bool {
+        let early = matches!(self.stage, Stage::Exploring | Stage::Ready | Stage::Reported);
+        self.stage != Stage::Settled && (self.rules.patient || self.phase == 1 && early)
+    }
+
+    /// Its own active arms are among those that are left: what others gave up without it is given up here too.
+    fn narrow(&mut self, left: &[ArmIndex]) {
+        let before = self.active.clone();
+        self.active.retain(|arm| left.binary_search(arm).is_ok());
+        if self.active.is_empty() && self.fixed.is_none() && !before.is_empty() {
+            self.fixed = Some(before[pick(before.iter().map(|arm| self.newest(*arm))).index()]);
+        }
+    }
+
+    /// On to where the others are. What was explored is kept; phases that were not explored to their end do not
+    /// count for the bound.
+    fn catch_up(&mut self, next: &ActiveArms, cx: &mut Cx<'_, ArmMsg>) {
+        self.roots = None;
+        self.narrow(&next.arms);
+        self.explorer.go_on_with(Explorer::default());
+        self.phase = next.phase - 1;
+        self.next_phase(next, cx);
     }
 
     fn check_roots(&self, roots: &ArmValues) -> Result<(), Misbehaviour> {
@@ -286,9 +331,18 @@ impl Machine for Client {
                 self.check_roots(roots)?;
                 self.roots = Some((**roots).clone());
             }
-            (Stage::Reduced, ArmMsg::DownloadActive(next)) => {
+            (Stage::Reduced, ArmMsg::DownloadActive(next))
+                if next.phase == self.phase + 1 || !self.rules.patient =>
+            {
                 self.check_active(next)?;
+                if self.rules.patient {
+                    self.narrow(&next.arms);
+                }
                 self.next_phase(next, cx);
+            }
+            (_, ArmMsg::DownloadActive(next)) if self.may_be_behind() && next.phase > self.phase => {
+                next.check(next.phase, &self.global_active)?;
+                self.catch_up(next, cx);
             }
             _ => return Err(message.unexpected()),
         }

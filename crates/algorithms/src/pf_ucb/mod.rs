@@ -58,6 +58,13 @@ macro_rules! algorithm {
         impl Algorithm for $algorithm {
             const NAME: &'static str = $name;
             const SUMMARY: &'static str = $summary;
+            const MEMBERSHIP: &'static str =
+                "A phase waits for all clients; with `deadline` (from the first answer on) it goes \
+                 on once that has come and `quorum` is reached, with the means and sets of those who \
+                 answered. Late answers are dropped, and their sender goes on with the next phase, \
+                 keeping what it explored. A client that leaves is not waited for; one that comes \
+                 back is told the present phase and takes part from there, its arms narrowed to \
+                 those that are left.";
             type Params = Params;
             type Valid = Valid;
             type Msg = ArmMsg;

@@ -1,12 +1,13 @@
 //! Parameters of pf-ucb and pf-ucb-enhanced.
 
-use cahoots_core::{ParamError, Setting};
+use cahoots_core::{ParamError, Patience, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lengths::PhaseLengths;
 use super::rules::Rules;
 use crate::Fidelity;
+use crate::kit::PatienceParams;
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +43,9 @@ pub struct Params {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub reward_noise: Option<f64>,
+    /// How long phases wait.
+    #[serde(flatten)]
+    pub patience: PatienceParams,
     /// Follow the paper's text or its authors' code where they differ.
     #[serde(default)]
     pub fidelity: Fidelity,
@@ -86,6 +90,7 @@ pub enum Radius {
 pub struct Valid {
     pub(super) rules: Rules,
     pub(super) communication_loss: f64,
+    pub(super) patience: Patience,
 }
 
 impl Params {
@@ -113,6 +118,7 @@ impl Params {
         let constant = ParamError::positive("confidence_constant", constant)?;
         let noise = self.reward_noise.unwrap_or(setting.reward_noise.max(1.0));
         let noise = ParamError::positive("reward_noise", noise)?;
+        let patience = self.patience.check()?;
         Ok(Valid {
             rules: Rules {
                 clients: setting.users as u32,
@@ -122,8 +128,10 @@ impl Params {
                 radius: constant * noise * noise * log / clients,
                 enhanced,
                 authors: !paper,
+                patient: patience.deadline.is_some(),
             },
             communication_loss: loss,
+            patience,
         })
     }
 

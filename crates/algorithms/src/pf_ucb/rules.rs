@@ -23,6 +23,8 @@ pub(super) struct Rules {
     pub(super) enhanced: bool,
     /// The authors' code where it differs from the text.
     pub(super) authors: bool,
+    /// Phases may go on without some clients.
+    pub(super) patient: bool,
 }
 
 impl Rules {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cahoots_core::{ArmIndex, Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId};
+use cahoots_core::{ArmIndex, Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId, Patience, Tick};
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
@@ -16,6 +16,7 @@ use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues};
 pub struct Server {
     rules: Rules,
     communication_loss: f64,
+    patience: Patience,
     members: BTreeSet<NodeId>,
     /// p.
     phase: u64,
@@ -42,6 +43,7 @@ impl Server {
         let rules = valid.rules.clone();
         let mut server = Server {
             communication_loss: valid.communication_loss,
+            patience: valid.patience,
             members: (0..rules.clients).map(NodeId).collect(),
             phase: 1,
             active: rules.all_arms(),
@@ -62,21 +64,22 @@ impl Server {
         self.phase
     }
 
+    /// All members take part in a phase.
     fn open_phase(&mut self) {
+        let members = self.members.iter().copied();
         self.stage = if self.rules.authors {
-            Stage::Ready(self.gather(true))
+            Stage::Ready(Gather::patient(members, self.patience))
         } else {
-            Stage::Means(self.gather(true))
+            Stage::Means(Gather::patient(members, self.patience))
         };
     }
 
-    /// Waits for all members, as the paper does; or for nobody.
-    fn gather<T>(&self, everyone: bool) -> Gather<T> {
-        Gather::open(self.members.iter().copied().filter(|_| everyone), None)
+    fn is_present(&self, client: &NodeId) -> bool {
+        self.members.contains(client)
     }
 
-    fn broadcast(&self, message: &ArmMsg, cx: &mut Cx<'_, ArmMsg>) {
-        for &client in &self.members {
+    fn send_all(&self, to: &[NodeId], message: &ArmMsg, cx: &mut Cx<'_, ArmMsg>) {
+        for &client in to {
             cx.send(client, message.clone());
         }
     }
@@ -91,62 +94,141 @@ impl Server {
         if got == expected { Ok(()) } else { Err(Misbehaviour::Gap { expected, got }) }
     }
 
-    /// Goes on if nobody is awaited any more.
+    /// Goes on if nobody is awaited any more, or enough have answered at the deadline: with those alone, until
+    /// the next phase begins.
     fn advance(&mut self, cx: &mut Cx<'_, ArmMsg>) {
-        if self.members.is_empty() {
+        if self.members.is_empty() || !self.stage.is_complete(cx.now()) {
             return;
         }
-        let now = cx.now();
-        match &mut self.stage {
-            Stage::Ready(ready) if ready.is_complete(now) => {
-                self.stage = Stage::Means(self.gather(true));
-                self.broadcast(&ArmMsg::Signal { signal: ASK, phase: self.phase }, cx);
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Ready(ready) => {
+                let present = self.present(&ready);
+                self.stage = Stage::Means(Gather::patient(present.iter().copied(), self.patience));
+                self.send_all(&present, &ArmMsg::Signal { signal: ASK, phase: self.phase }, cx);
             }
-            Stage::Means(means) if means.is_complete(now) => {
-                let parts = std::mem::replace(means, Gather::open([], None)).into_parts();
+            Stage::Means(means) => {
+                let present = self.present(&means);
+                let parts = means.into_parts();
+                if parts.is_empty() {
+                    // All who were asked have left; those who were late go on with them that come next.
+                    return self.next_phase(self.active.clone(), cx);
+                }
                 let arms = self.reported_arms();
                 let means = average(arms.len(), parts.into_values());
-                self.stage = Stage::Sets { gaps: self.gather(self.rules.enhanced), sets: self.gather(true) };
+                let sets = Gather::patient(present.iter().copied(), self.patience);
+                let asked = present.iter().copied().filter(|_| self.rules.enhanced);
+                self.stage = Stage::Sets { gaps: Gather::patient(asked, self.patience), sets };
                 let values = ArmValues::new(self.phase, arms, means);
-                self.broadcast(&ArmMsg::Download(Arc::new(values)), cx);
+                self.send_all(&present, &ArmMsg::Download(Arc::new(values)), cx);
             }
-            Stage::Sets { gaps, sets } if gaps.is_complete(now) && sets.is_complete(now) => {
-                let gaps = std::mem::replace(gaps, Gather::open([], None)).into_parts();
-                let sets = std::mem::replace(sets, Gather::open([], None)).into_parts();
-                self.close_phase(gaps.into_values().collect(), sets.into_values(), cx);
-            }
-            _ => {}
+            Stage::Sets { gaps, sets } => self.close_phase(gaps, sets, cx),
+            Stage::Over => {}
         }
+        // All of them may have left meanwhile.
+        self.advance(cx);
+    }
+
+    fn present<T>(&self, gather: &Gather<T>) -> Vec<NodeId> {
+        gather.answered().filter(|client| self.is_present(client)).collect()
     }
 
     /// Lines 7 and 8.
-    fn close_phase(
-        &mut self,
-        gaps: Vec<Vec<f64>>,
-        sets: impl Iterator<Item = Vec<ArmIndex>>,
-        cx: &mut Cx<'_, ArmMsg>,
-    ) {
-        let union: BTreeSet<ArmIndex> = sets.flatten().collect();
+    fn close_phase(&mut self, gaps: Gather<Vec<f64>>, sets: Gather<Vec<ArmIndex>>, cx: &mut Cx<'_, ArmMsg>) {
+        let present = self.present(&sets);
+        let (gaps, sets) = (gaps.into_parts(), sets.into_parts());
+        let nobody = sets.is_empty();
+        let union: BTreeSet<ArmIndex> = sets.into_values().flatten().collect();
+        if nobody {
+            return self.next_phase(self.active.clone(), cx);
+        }
         let clients = f64::from(self.rules.clients);
         // Two exchanges per completed phase: C M T_c of Eq. (6) grows by 2 C M.
         cx.report(Fact::Rounds(2));
         cx.level("phases", self.phase as f64);
         cx.report(Fact::CommunicationLoss(2.0 * self.communication_loss * clients));
         if !gaps.is_empty() && !union.is_empty() {
-            let roots = gaps.into_iter().map(|gaps| gaps.into_iter().map(f64::sqrt).collect());
+            let roots = gaps.into_values().map(|gaps| gaps.into_iter().map(f64::sqrt).collect());
             let all = average(self.active.len(), roots);
             let (arms, roots) = self.active.iter().zip(all).filter(|(arm, _)| union.contains(*arm)).unzip();
             let values = ArmValues::new(self.phase + 1, arms, roots);
-            self.broadcast(&ArmMsg::Download(Arc::new(values)), cx);
+            self.send_all(&present, &ArmMsg::Download(Arc::new(values)), cx);
         }
-        self.active = union.into_iter().collect();
-        let next = ActiveArms { phase: self.phase + 1, arms: self.active.clone() };
-        self.broadcast(&ArmMsg::DownloadActive(Arc::new(next)), cx);
+        self.next_phase(union.into_iter().collect(), cx);
+    }
+
+    /// Everyone goes on to the next phase, also those who missed this one.
+    fn next_phase(&mut self, active: Vec<ArmIndex>, cx: &mut Cx<'_, ArmMsg>) {
+        self.active = active;
+        let next = self.present_phase(self.phase + 1);
+        self.members.iter().for_each(|&client| cx.send(client, next.clone()));
         if self.active.is_empty() {
             self.stage = Stage::Over;
         } else {
             self.phase += 1;
             self.open_phase();
+        }
+    }
+
+    /// Where everyone goes on from.
+    fn present_phase(&self, phase: u64) -> ArmMsg {
+        ArmMsg::DownloadActive(Arc::new(ActiveArms { phase, arms: self.active.clone() }))
+    }
+
+    /// The answer to something that is over: its sender has been told, or will be, where the others are.
+    fn is_late(&self, message: &ArmMsg) -> bool {
+        let enhanced = self.rules.enhanced;
+        let awaited = match &self.stage {
+            Stage::Ready(_) | Stage::Means(_) => Upload::Means.number(self.phase, enhanced),
+            Stage::Sets { .. } => Upload::Gaps.number(self.phase, enhanced),
+            Stage::Over => Upload::Means.number(self.phase + 1, enhanced),
+        };
+        match message {
+            ArmMsg::Upload { number, .. } | ArmMsg::UploadActive { number, .. } => *number < awaited,
+            ArmMsg::Signal { signal: READY, phase } => {
+                let over = *phase == self.phase && !matches!(self.stage, Stage::Ready(_));
+                self.rules.authors && (*phase < self.phase || over)
+            }
+            _ => false,
+        }
+    }
+
+    /// A new machine under an old number: it is told where the others are, and takes part from the next
+    /// exploration on.
+    fn welcome(&mut self, client: NodeId, cx: &mut Cx<'_, ArmMsg>) {
+        match &mut self.stage {
+            Stage::Ready(ready) => ready.expect(client),
+            Stage::Means(means) if !self.rules.authors => means.expect(client),
+            Stage::Means(means) => means.forget(client),
+            Stage::Sets { gaps, sets } => {
+                gaps.forget(client);
+                sets.forget(client);
+            }
+            Stage::Over => cx.send(client, self.present_phase(self.phase + 1)),
+        }
+        if self.phase > 1 && !matches!(self.stage, Stage::Over) {
+            cx.send(client, self.present_phase(self.phase));
+        }
+        self.advance(cx);
+    }
+}
+
+impl Stage {
+    fn is_complete(&self, now: Tick) -> bool {
+        match self {
+            Stage::Ready(ready) => ready.is_complete(now) && ready.answered().next().is_some(),
+            Stage::Means(means) => means.is_complete(now),
+            Stage::Sets { gaps, sets } => gaps.is_complete(now) && sets.is_complete(now),
+            Stage::Over => false,
+        }
+    }
+
+    /// Time runs from the first answer on: how long exploration takes is not for a deadline to say.
+    fn start(&mut self, now: Tick) -> Option<Tick> {
+        match self {
+            Stage::Ready(ready) => ready.start(now),
+            Stage::Means(means) => means.start(now),
+            Stage::Sets { gaps, sets } => gaps.start(now).max(sets.start(now)),
+            Stage::Over => None,
         }
     }
 }
@@ -183,6 +265,9 @@ impl Machine for Server {
         message: ArmMsg,
         cx: &mut Cx<'_, ArmMsg>,
     ) -> Result<(), Misbehaviour> {
+        if self.is_late(&message) {
+            return Ok(());
+        }
         let arms = self.reported_arms();
         match &message {
             ArmMsg::Upload { number, .. } if matches!(self.stage, Stage::Means(_)) => {
@@ -213,25 +298,48 @@ impl Machine for Server {
             }
             (_, other) => return Err(other.unexpected()),
         }
+        if let Some(tick) = self.stage.start(cx.now()) {
+            cx.wake_at(tick);
+        }
         self.advance(cx);
         Ok(())
     }
 
-    fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, ArmMsg>) {
-        // All clients are members from the start; one that leaves no longer holds up the others.
-        if let Membership::Left(client) = change
-            && self.members.remove(&client)
-        {
-            match &mut self.stage {
-                Stage::Ready(ready) => ready.excuse(client),
-                Stage::Means(means) => means.excuse(client),
-                Stage::Sets { gaps, sets } => {
-                    gaps.excuse(client);
-                    sets.excuse(client);
-                }
-                Stage::Over => {}
+    /// A deadline.
+    fn on_wake(&mut self, cx: &mut Cx<'_, ArmMsg>) {
+        self.advance(cx);
+    }
+
+    fn waiting_for(&self) -> Vec<NodeId> {
+        match &self.stage {
+            Stage::Ready(ready) => ready.waiting().collect(),
+            Stage::Means(means) => means.waiting().collect(),
+            Stage::Sets { gaps, sets } => {
+                gaps.waiting().chain(sets.waiting()).collect::<BTreeSet<_>>().into_iter().collect()
             }
-            self.advance(cx);
+            Stage::Over => Vec::new(),
+        }
+    }
+
+    fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, ArmMsg>) {
+        match change {
+            // All clients are members from the start; one that leaves no longer holds up the others.
+            Membership::Left(client) if self.members.remove(&client) => {
+                match &mut self.stage {
+                    Stage::Ready(ready) => ready.excuse(client),
+                    Stage::Means(means) => means.excuse(client),
+                    Stage::Sets { gaps, sets } => {
+                        gaps.excuse(client);
+                        sets.excuse(client);
+                    }
+                    Stage::Over => {}
+                }
+                self.advance(cx);
+            }
+            Membership::Joined(client) if client.0 < self.rules.clients && self.members.insert(client) => {
+                self.welcome(client, cx);
+            }
+            Membership::Left(_) | Membership::Joined(_) => {}
         }
     }
 }

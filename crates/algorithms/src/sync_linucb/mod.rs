@@ -21,6 +21,11 @@ pub struct SyncLinucb;
 impl Algorithm for SyncLinucb {
     const NAME: &'static str = "sync-linucb";
     const SUMMARY: &'static str = "event-triggered synchronisation of all clients (Li and Wang 2022, Algorithm 4; DisLinUCB, Wang et al. 2019)";
+    const MEMBERSHIP: &'static str = "A round waits for all who have been seen; with `deadline` it goes on once that has come and \
+         `quorum` is reached. A late upload is merged when it comes, and its sender was sent the sum \
+         meanwhile. A client that leaves is not waited for and what it uploaded stays merged; one \
+         that joins late or comes back takes part from the next round on, with its uploads counted \
+         from 1.";
     type Params = Params;
     type Valid = Valid;
     type Msg = LinearMsg;

@@ -1,10 +1,11 @@
 //! Parameters of sync-linucb.
 
-use cahoots_core::{ParamError, Setting};
+use cahoots_core::{ParamError, Patience, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Fidelity;
+use crate::kit::PatienceParams;
 use crate::kit::linear::{LinearParams, LinearValid};
 
 /// What a user writes.
@@ -22,10 +23,9 @@ pub struct Params {
     /// Who is synchronised.
     #[serde(default)]
     pub serve: Serve,
-    /// Ticks after which a round goes on without those that did not answer; for ever when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub deadline: Option<u64>,
+    /// How long rounds wait.
+    #[serde(flatten)]
+    pub patience: PatienceParams,
 }
 
 /// A synchronisation threshold.
@@ -93,25 +93,19 @@ pub struct Valid {
     pub(super) inclusive: bool,
     pub(super) refresh: bool,
     pub(super) everyone: Option<u32>,
-    pub(super) deadline: Option<u64>,
+    pub(super) patience: Patience,
 }
 
 impl Params {
     pub(super) fn check(self, setting: &Setting) -> Result<Valid, ParamError> {
         let paper = self.linear.fidelity == Fidelity::Paper;
-        if self.deadline == Some(0) {
-            return Err(ParamError::new(
-                "deadline",
-                "must be at least 1 tick; leave the key out to wait for ever",
-            ));
-        }
         Ok(Valid {
             linear: self.linear.check(setting)?,
             threshold: self.sync_threshold.check(setting)?,
             inclusive: !paper,
             refresh: self.refresh.unwrap_or(paper),
             everyone: (self.serve == Serve::All).then_some(setting.users as u32),
-            deadline: self.deadline,
+            patience: self.patience.check()?,
         })
     }
 }

@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cahoots_core::{Cx, Fact, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, View};
+use cahoots_core::{
+    Cx, Fact, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, View,
+};
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
@@ -14,7 +16,7 @@ use crate::kit::linear::{LinearMsg, Signal};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Server {
     ridge: f64,
-    deadline: Option<u64>,
+    patience: Patience,
     view: Arc<View>,
     members: BTreeSet<NodeId>,
     /// Last merged or gathered upload of each client.
@@ -27,7 +29,7 @@ impl Server {
     pub(super) fn new(valid: &Valid) -> Self {
         Server {
             ridge: valid.linear.ridge,
-            deadline: valid.deadline,
+            patience: valid.patience,
             view: valid.linear.nothing.clone(),
             members: (0..valid.everyone.unwrap_or(0)).map(NodeId).collect(),
             uploads: Vec::new(),
@@ -48,17 +50,19 @@ impl Server {
     /// Algorithm 4, line 11: everyone is asked.
     fn open(&mut self, cx: &mut Cx<'_, LinearMsg>) {
         self.rounds += 1;
-        let deadline = self.deadline.map(|ticks| cx.now() + ticks);
-        if let Some(tick) = deadline {
+        let mut round = Gather::patient(self.members.iter().copied(), self.patience);
+        if let Some(tick) = round.start(cx.now()) {
             cx.wake_at(tick);
         }
-        self.round = Some(Gather::open(self.members.iter().copied(), deadline));
+        self.round = Some(round);
         for &client in &self.members {
             cx.send(client, LinearMsg::signal(Signal::Ask, self.rounds));
         }
+        // Nobody is there to answer.
+        self.finish_if_complete(cx);
     }
 
-    /// Lines 13 to 16, once all have answered or the deadline has come.
+    /// Lines 13 to 16, once all have answered, or enough at the deadline.
     fn finish_if_complete(&mut self, cx: &mut Cx<'_, LinearMsg>) {
         if !self.round.as_ref().is_some_and(|round| round.is_complete(cx.now())) {
             return;
@@ -72,7 +76,7 @@ impl Server {
         }
         self.view = View::new(self.view.version() + 1, merged);
         cx.report(Fact::Rounds(1));
-        for client in parts.into_keys().chain(late) {
+        for client in parts.into_keys().chain(late).filter(|client| self.members.contains(client)) {
             let message = LinearMsg::Download { view: self.view.clone(), merged: self.uploaded(client) };
             cx.send(client, message);
         }
@@ -149,11 +153,19 @@ impl Machine for Server {
             }
             Membership::Left(client) => {
                 self.members.remove(&client);
+                // Whoever comes back under this number counts its uploads from 1; what it sent stays merged.
+                if let Some(number) = self.uploads.get_mut(client.index()) {
+                    *number = 0;
+                }
                 if let Some(round) = &mut self.round {
                     round.excuse(client);
                 }
                 self.finish_if_complete(cx);
             }
         }
+    }
+
+    fn waiting_for(&self) -> Vec<NodeId> {
+        self.round.iter().flat_map(Gather::waiting).collect()
     }
 }

@@ -129,3 +129,70 @@ fn asked_clients_upload_what_they_have_even_if_it_is_nothing() {
         assert_eq!(stats.get().count, expected);
     }
 }
+
+fn membership(server: &mut Server, change: Membership) -> Vec<(NodeId, LinearMsg)> {
+    step(server, 7, |s, cx| s.on_membership(change, cx))
+}
+
+fn receivers(sent: &[(NodeId, LinearMsg)]) -> Vec<u32> {
+    sent.iter().map(|(to, _)| to.0).collect()
+}
+
+#[test]
+fn a_deadline_without_its_quorum_is_none_and_the_status_says_who_is_missing() {
+    let mut server = server(&valid(serde_json::json!({ "deadline": 4, "quorum": 0.6 })), 3);
+    assert!(server.waiting_for().is_empty());
+    message(&mut server, 0, 5, LinearMsg::signal(Signal::Request, 0));
+    message(&mut server, 0, 6, upload(1, 2));
+    assert_eq!(server.waiting_for(), [NodeId(1), NodeId(2)]);
+    assert!(step(&mut server, 9, |s, cx| s.on_wake(cx)).is_empty(), "1 of 3 is no quorum");
+    let sent = message(&mut server, 2, 20, upload(1, 1));
+    assert_eq!(receivers(&sent), [0, 2, 1], "2 of 3 are one, after the deadline at once");
+    assert!(server.waiting_for().is_empty());
+}
+
+#[test]
+fn who_has_answered_and_left_is_merged_and_not_written_to() {
+    let mut server = server(&valid(serde_json::json!({})), 3);
+    message(&mut server, 0, 5, LinearMsg::signal(Signal::Request, 0));
+    message(&mut server, 1, 5, upload(1, 3));
+    message(&mut server, 0, 5, upload(1, 2));
+    assert!(membership(&mut server, Membership::Left(NodeId(1))).is_empty());
+    let sent = message(&mut server, 2, 6, upload(1, 1));
+    assert_eq!(receivers(&sent), [0, 2]);
+    assert_eq!(server.view().stats().count, 6, "what it sent stays");
+}
+
+#[test]
+fn who_comes_back_counts_from_one_and_what_it_sent_before_stays() {
+    let mut server = server(&valid(serde_json::json!({})), 2);
+    message(&mut server, 0, 5, LinearMsg::signal(Signal::Request, 0));
+    message(&mut server, 0, 5, upload(1, 2));
+    message(&mut server, 1, 5, upload(1, 3));
+    let before = cahoots_core::snapshot::save(&server);
+    assert!(membership(&mut server, Membership::Left(NodeId(9))).is_empty());
+    assert_eq!(cahoots_core::snapshot::save(&server), before, "nobody knows 9");
+    membership(&mut server, Membership::Left(NodeId(1)));
+    membership(&mut server, Membership::Joined(NodeId(1)));
+    let asks = message(&mut server, 0, 8, LinearMsg::signal(Signal::Request, 0));
+    assert_eq!(receivers(&asks), [0, 1]);
+    message(&mut server, 1, 8, upload(1, 4));
+    let sent = message(&mut server, 0, 8, upload(2, 0));
+    let merged: Vec<(u32, u64)> = sent
+        .iter()
+        .map(|(to, message)| match message {
+            LinearMsg::Download { view, merged } if view.stats().count == 9 => (to.0, *merged),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(merged, [(0, 2), (1, 1)]);
+}
+
+#[test]
+fn a_round_of_nobody_does_not_last() {
+    let mut server = server(&valid(serde_json::json!({})), 1);
+    membership(&mut server, Membership::Left(NodeId(0)));
+    assert!(message(&mut server, 0, 8, LinearMsg::signal(Signal::Request, 0)).is_empty());
+    membership(&mut server, Membership::Joined(NodeId(0)));
+    assert_eq!(message(&mut server, 0, 9, LinearMsg::signal(Signal::Request, 0)).len(), 1, "a new round");
+}

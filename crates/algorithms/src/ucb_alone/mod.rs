@@ -57,6 +57,7 @@ impl Learner for Client {
 impl Algorithm for UcbAlone {
     const NAME: &'static str = "ucb-alone";
     const SUMMARY: &'static str = "one UCB1 per client over plain arms, no communication";
+    const MEMBERSHIP: &'static str = crate::kit::ALONE;
     type Params = Params;
     type Valid = Valid;
     type Msg = Silence;

@@ -35,7 +35,8 @@ pub(crate) fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
             let schema = about.schema();
             let parameters = parameters::json(&Record::from_schema(schema.as_value()));
             let line = json!({
-                "name": about.name, "summary": about.summary, "parameters": parameters, "schema": schema,
+                "name": about.name, "summary": about.summary, "membership": about.membership,
+                "parameters": parameters, "schema": schema,
             });
             line.to_string() + "\n"
         });
@@ -45,7 +46,8 @@ pub(crate) fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
         (Some(_), [about]) => {
             let table = parameters::table(&Record::from_schema(about.schema().as_value()));
             let readme = readme(about.name).map(|text| format!("\n{}\n", text.trim())).unwrap_or_default();
-            print::out(&format!("{}: {}\n\n{table}{readme}", about.name, about.summary))
+            let membership = format!("\nClients that are late, leave or come back: {}\n", about.membership);
+            print::out(&format!("{}: {}\n\n{table}{membership}{readme}", about.name, about.summary))
         }
         _ => {
             let rows: Vec<Vec<String>> =
@@ -72,6 +74,15 @@ mod tests {
     fn every_algorithm_has_a_readme() {
         for name in cahoots_lab::catalogue().algorithms.names() {
             assert!(readme(name).is_some(), "no README.md has {name} in its heading");
+        }
+    }
+
+    #[test]
+    fn every_algorithm_says_what_becomes_of_those_who_are_late_leave_or_come_back() {
+        for about in cahoots_lab::catalogue().algorithms.iter() {
+            let sentences = about.membership.matches(". ").count() + 1;
+            assert!((2..=4).contains(&sentences), "{}: {}", about.name, about.membership);
+            assert!(about.membership.contains("comes back"), "{}: {}", about.name, about.membership);
         }
     }
 }

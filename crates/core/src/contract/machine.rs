@@ -20,9 +20,10 @@ use crate::topology::Topology;
 /// Someone came or left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Membership {
-    /// A client's first arrival.
+    /// A client's first arrival. After [`Membership::Left`] it is a new machine under an old number, whose
+    /// uploads are counted from 1 again.
     Joined(NodeId),
-    /// A client that will not come back.
+    /// A client that is not to be waited for or written to any more.
     Left(NodeId),
 }
 
@@ -49,6 +50,11 @@ pub trait Machine: Serialize + DeserializeOwned + Send + 'static {
 
     /// Someone joined or left.
     fn on_membership(&mut self, _change: Membership, _cx: &mut Cx<'_, Self::Msg>) {}
+
+    /// Those whose answers it waits for before it can go on, in rising order.
+    fn waiting_for(&self) -> Vec<NodeId> {
+        Vec::new()
+    }
 }
 
 /// A client, a peer, a sink, a local server: whoever makes decisions.
@@ -101,6 +107,8 @@ pub trait Algorithm: Sized + 'static {
     const NAME: &'static str;
     /// One line for `cahoots algorithms`.
     const SUMMARY: &'static str;
+    /// What it does when a client is late, leaves, or comes back, in two or three sentences.
+    const MEMBERSHIP: &'static str = "Nothing is stated about clients that are late, leave or come back.";
     /// What a user writes.
     type Params: Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync;
     /// What has been checked.

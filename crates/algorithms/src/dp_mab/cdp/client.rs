@@ -50,9 +50,13 @@ impl Client {
     fn explored(&mut self, cx: &mut Cx<'_, MabMsg>) {
         // Also those who are not asked draw their noise now, and keep it.
         self.epochs.protect(cx);
-        self.report(cx);
-        if let Some(next) = self.ahead.pop_front() {
-            self.epochs.advance(next);
+        match self.ahead.pop_front() {
+            // Decided without this client: its means would come too late.
+            Some(next) => {
+                self.asked.remove(&self.epochs.epoch());
+                self.epochs.advance(next);
+            }
+            None => self.report(cx),
         }
     }
 

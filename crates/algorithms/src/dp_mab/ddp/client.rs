@@ -1,5 +1,7 @@
 //! A client on a graph: explores, exchanges means with its neighbours, eliminates by itself.
 
+use std::collections::BTreeSet;
+
 use cahoots_core::{ArmIndex, Cx, Machine, Misbehaviour, NodeId, Tick};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,8 @@ pub struct Client {
     me: NodeId,
     clients: u32,
     neighbours: Vec<NodeId>,
+    /// Clients that have left.
+    gone: BTreeSet<NodeId>,
     synchroniser: NodeId,
     stage: Stage,
     /// The round that is open here; none while exploring.
@@ -45,8 +49,8 @@ impl Client {
         synchroniser: NodeId,
     ) -> Self {
         let epochs = Epochs::new(rules);
-        let (stage, gis) = (Stage::Exploring, None);
-        Client { epochs, me, clients, neighbours, synchroniser, stage, gis, wake: None }
+        let (stage, gis, gone) = (Stage::Exploring, None, BTreeSet::new());
+        Client { epochs, me, clients, neighbours, gone, synchroniser, stage, gis, wake: None }
     }
 
     /// I(r-1).
@@ -83,7 +87,7 @@ impl Client {
             self.wake = Some(next);
             cx.wake_at(next);
         }
-        if self.stage == Stage::Exchanging && gis.is_complete() {
+        if self.stage == Stage::Exchanging && gis.is_complete(&self.gone) {
             self.stage = Stage::Full;
             self.signal(FULL, cx);
         }
@@ -104,12 +108,23 @@ impl Client {
         Ok(())
     }
 
+    /// Goes on without those who have left.
+    fn left(&mut self, nodes: &[NodeId], cx: &mut Cx<'_, MabMsg>) -> Result<(), Misbehaviour> {
+        if nodes.contains(&self.me) {
+            return Err(Misbehaviour::Unexpected("this client has not left".into()));
+        }
+        self.gone.extend(nodes);
+        self.neighbours.retain(|node| !nodes.contains(node));
+        self.go_on(cx);
+        Ok(())
+    }
+
     /// Lines 9 and 10: everyone computes the same from the same means.
     fn eliminate(&mut self, cx: &mut Cx<'_, MabMsg>) {
         let Some(gis) = self.gis.take() else { return };
         let (epoch, pulls) = (self.epochs.epoch(), self.epochs.pulls());
         let (rules, active) = (self.epochs.rules(), self.epochs.active());
-        let means = average(active.len(), gis.rows().map(|row| (1.0, row)));
+        let means = average(active.len(), gis.rows(&self.gone).map(|row| (1.0, row)));
         let separated = rules.separated(epoch, active, &means, pulls);
         let next = rules.survivors(epoch, active, &means, pulls);
         cx.level("active_arms", next.len() as f64);
@@ -136,6 +151,9 @@ impl Machine for Client {
         if let (true, MabMsg::Arms(ArmMsg::Signal { signal, phase })) = (from == self.synchroniser, &message)
         {
             return self.synchronised(*signal, *phase, cx);
+        }
+        if let (true, MabMsg::Gone(labels)) = (from == self.synchroniser, &message) {
+            return self.left(&labels.nodes, cx);
         }
         if self.neighbours.binary_search(&from).is_err() {
             return Err(Misbehaviour::Unexpected(format!("{from} is no neighbour")));
@@ -169,6 +187,11 @@ impl Machine for Client {
             gis.advertise(&self.neighbours, cx);
             self.go_on(cx);
         }
+    }
+
+    fn waiting_for(&self) -> Vec<NodeId> {
+        let exchanging = self.gis.iter().filter(|_| self.stage == Stage::Exchanging);
+        exchanging.flat_map(|gis| gis.missing(&self.gone)).collect()
     }
 }
 

@@ -51,8 +51,14 @@ impl Gis {
     }
 
     /// Line 11: everyone's means are here.
-    pub(super) fn is_complete(&self) -> bool {
-        self.list.len() == self.clients as usize
+    pub(super) fn is_complete(&self, gone: &BTreeSet<NodeId>) -> bool {
+        self.missing(gone).next().is_none()
+    }
+
+    /// Whose means are not, of those who have not left.
+    pub(super) fn missing(&self, gone: &BTreeSet<NodeId>) -> impl Iterator<Item = NodeId> {
+        let here = move |node: &NodeId| !self.list.contains_key(node) && !gone.contains(node);
+        (0..self.clients).map(NodeId).filter(here)
     }
 
     /// Whether there is something to tell.
@@ -60,9 +66,9 @@ impl Gis {
         !self.new.is_empty()
     }
 
-    /// Everyone's means, in node order.
-    pub(super) fn rows(&self) -> impl Iterator<Item = &[f64]> {
-        self.list.values().map(|(row, _)| &row.get()[..])
+    /// Everyone's means, in node order. Those of who has left are not everywhere, and so count nowhere.
+    pub(super) fn rows(&self, gone: &BTreeSet<NodeId>) -> impl Iterator<Item = &[f64]> {
+        self.list.iter().filter(|(node, _)| !gone.contains(node)).map(|(_, (row, _))| &row.get()[..])
     }
 
     fn enter(&mut self, slot: Tick) {

@@ -1,17 +1,20 @@
 //! The "additional synchronization clock": knows who is ready and who has everything, and nothing about
 //! what anyone has learned.
 
-use cahoots_core::{Cx, Fact, Gather, Machine, Misbehaviour, NodeId, Tick};
+use std::collections::BTreeSet;
+
+use cahoots_core::{Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId, Tick};
 use serde::{Deserialize, Serialize};
 
-use super::super::message::MabMsg;
+use super::super::message::{Labels, MabMsg};
 use super::super::{END, FULL, READY, START};
 use crate::kit::arms::ArmMsg;
 
 /// Says when a round begins and when it ends.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Synchroniser {
-    clients: u32,
+    /// Those who have not left.
+    present: BTreeSet<NodeId>,
     /// |E|: for the count of link-slots.
     edges: u64,
     /// r.
@@ -23,20 +26,21 @@ pub struct Synchroniser {
 
 impl Synchroniser {
     pub(in super::super) fn new(clients: u32, edges: u64) -> Self {
-        Synchroniser { clients, edges, round: 1, since: None, waiting: everyone(clients) }
+        let present: BTreeSet<NodeId> = (0..clients).map(NodeId).collect();
+        Synchroniser { waiting: everyone(&present), present, edges, round: 1, since: None }
     }
 }
 
 impl Synchroniser {
     fn broadcast(&self, signal: u32, cx: &mut Cx<'_, MabMsg>) {
         let phase = self.round;
-        for client in (0..self.clients).map(NodeId) {
-            cx.send(client, MabMsg::Arms(ArmMsg::Signal { signal, phase }));
+        for client in &self.present {
+            cx.send(*client, MabMsg::Arms(ArmMsg::Signal { signal, phase }));
         }
     }
 
     fn start(&mut self, cx: &mut Cx<'_, MabMsg>) {
-        self.waiting = everyone(self.clients);
+        self.waiting = everyone(&self.present);
         self.since = Some(cx.now());
         self.broadcast(START, cx);
         cx.wake_at(cx.now() + 1);
@@ -50,14 +54,14 @@ impl Synchroniser {
         // Theorem 3 counts every edge in every slot of a round.
         cx.count("link_slots", (self.edges * slots) as f64);
         self.broadcast(END, cx);
-        self.waiting = everyone(self.clients);
+        self.waiting = everyone(&self.present);
         self.since = None;
         self.round += 1;
     }
 }
 
-fn everyone(clients: u32) -> Gather<()> {
-    Gather::open((0..clients).map(NodeId), None)
+fn everyone(present: &BTreeSet<NodeId>) -> Gather<()> {
+    Gather::open(present.iter().copied(), None)
 }
 
 impl Machine for Synchroniser {
@@ -69,6 +73,10 @@ impl Machine for Synchroniser {
         message: MabMsg,
         cx: &mut Cx<'_, MabMsg>,
     ) -> Result<(), Misbehaviour> {
+        if !self.present.contains(&from) {
+            // Came back when the others had gone on: it plays by itself.
+            return Ok(());
+        }
         let expected = if self.since.is_none() { READY } else { FULL };
         match &message {
             MabMsg::Arms(ArmMsg::Signal { signal, phase })
@@ -91,5 +99,25 @@ impl Machine for Synchroniser {
         if self.since.is_some() {
             cx.wake_at(cx.now() + 1);
         }
+    }
+
+    /// The others are told, so that they wait no more for the means of who has left. Whoever comes back is not
+    /// waited for again: it has not explored what the others have, and nobody keeps their means for it.
+    fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, MabMsg>) {
+        let Membership::Left(client) = change else { return };
+        if !self.present.remove(&client) {
+            return;
+        }
+        self.waiting.excuse(client);
+        for other in &self.present {
+            cx.send(*other, MabMsg::Gone(Labels { phase: self.round, nodes: vec![client] }));
+        }
+        if self.since.is_none() && !self.present.is_empty() && self.waiting.is_complete(cx.now()) {
+            self.start(cx);
+        }
+    }
+
+    fn waiting_for(&self) -> Vec<NodeId> {
+        self.waiting.waiting().collect()
     }
 }

@@ -33,8 +33,8 @@ struct Place {
     /// The next on the way to the server.
     up: NodeId,
     children: Vec<NodeId>,
-    /// Clients whose means come through here, this one included.
-    through: u32,
+    /// Clients whose means come through here, this one included, in rising order.
+    through: Vec<NodeId>,
 }
 
 impl Client {
@@ -78,7 +78,7 @@ impl Client {
                 self.wake = Some(next);
                 cx.wake_at(next);
             }
-        } else if self.held.len() == place.through as usize {
+        } else if self.held.len() == place.through.len() {
             self.upload(cx);
         }
     }
@@ -119,7 +119,9 @@ impl Client {
             }
         }
         let children: Vec<NodeId> = below.keys().copied().collect();
-        self.place = Some(Place { up: from, children, through: tree.len() as u32 + 1 });
+        let mut through: Vec<NodeId> = branch.into_keys().chain([self.me]).collect();
+        through.sort_unstable();
+        self.place = Some(Place { up: from, children, through });
         for (child, links) in below {
             cx.send(child, MabMsg::Tree(links));
         }
@@ -211,6 +213,16 @@ impl Machine for Client {
             cx.send(up, MabMsg::Data(Table { phase, arms, rows }));
         }
         self.go_on(cx);
+    }
+
+    /// A sink's component, as far as its means have not come.
+    fn waiting_for(&self) -> Vec<NodeId> {
+        let Some(place) = self.place.as_ref().filter(|place| place.up == self.server) else {
+            return Vec::new();
+        };
+        let missing = |node: &&NodeId| **node != self.me && !self.held.contains_key(node);
+        let collecting = self.epochs.explored() && self.held.contains_key(&self.me);
+        place.through.iter().filter(missing).filter(|_| collecting).copied().collect()
     }
 }
 

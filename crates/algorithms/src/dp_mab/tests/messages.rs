@@ -24,6 +24,7 @@ fn examples() -> Vec<MabMsg> {
         MabMsg::Tree(vec![(NodeId(2), NodeId(0)), (NodeId(1), NodeId(2))]),
         MabMsg::Tree(vec![]),
         MabMsg::Arms(ArmMsg::Signal { signal: 5, phase: 9 }),
+        MabMsg::Gone(Labels { phase: 2, nodes: nodes(&[1, 300]) }),
     ]
 }
 

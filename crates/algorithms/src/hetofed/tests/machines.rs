@@ -25,7 +25,7 @@ fn requests(sent: &[(NodeId, LinearMsg)]) -> Vec<u64> {
     sent.iter().filter_map(request).collect()
 }
 
-fn sizes_told(sent: &[(NodeId, LinearMsg)]) -> Vec<(u32, Vec<u32>)> {
+pub(super) fn sizes_told(sent: &[(NodeId, LinearMsg)]) -> Vec<(u32, Vec<u32>)> {
     let told = |(to, message): &(NodeId, LinearMsg)| match message {
         LinearMsg::Clusters { sizes, .. } => Some((to.0, sizes.clone())),
         _ => None,
@@ -34,7 +34,7 @@ fn sizes_told(sent: &[(NodeId, LinearMsg)]) -> Vec<(u32, Vec<u32>)> {
 }
 
 /// A server whose clients have explored: `data(n, second)` of each. The rewards decide who is similar.
-fn clustered<A: Algorithm<Valid = Valid>>(params: serde_json::Value, seconds: &[f64]) -> Server {
+pub(super) fn clustered<A: Algorithm<Valid = Valid>>(params: serde_json::Value, seconds: &[f64]) -> Server {
     let mut server = server(&valid::<A>(seconds.len(), params));
     for (id, &second) in seconds.iter().enumerate() {
         message(&mut server, id as u32, 1, upload(1, data(20, second)));

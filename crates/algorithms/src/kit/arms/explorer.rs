@@ -32,6 +32,12 @@ impl Explorer {
         Explorer { schedules, ..Explorer::default() }
     }
 
+    /// Other schedules from now on. Rewards that have not come are still to come.
+    pub fn go_on_with(&mut self, next: Explorer) {
+        let outstanding = self.outstanding + next.outstanding;
+        *self = Explorer { outstanding, ..next };
+    }
+
     /// The next planned pull; else the arm that is fixed, or what `otherwise` says.
     pub fn choose(&self, otherwise: impl FnOnce() -> ArmIndex) -> Choice<Pull> {
         let planned = self.schedules.front().and_then(Schedule::next);
@@ -141,6 +147,17 @@ mod tests {
         explorer.rewarded();
         assert!(explorer.is_done());
         assert!(!explorer.abandon(&Pull { arm: C, exploring: false }) && explorer.is_done());
+    }
+
+    #[test]
+    fn rewards_of_earlier_schedules_are_waited_for_in_later_ones() {
+        let mut explorer = Explorer::new([Schedule::new([(A, 2)])]);
+        let first = pull(&mut explorer);
+        explorer.go_on_with(Explorer::new([Schedule::new([(B, 1)])]));
+        assert_eq!(pull(&mut explorer).arm, B);
+        explorer.rewarded();
+        assert!(!explorer.is_done(), "one of them is missing");
+        assert!(explorer.abandon(&first) && explorer.is_exploring(), "it is made again");
     }
 
     #[test]

@@ -56,11 +56,11 @@ impl Standing {
         self.own.is_none() && self.view.version() == view.version()
     }
 
-    /// What it has once its next upload is merged too.
-    pub fn and(&self, upload: &Symmetric) -> Standing {
+    /// What it has once its upload of this number is merged too.
+    pub fn and(&self, upload: &Symmetric, number: u64) -> Standing {
         let mut own = self.own.clone().unwrap_or_else(|| Symmetric::zero(upload.dim()));
         own.add(upload);
-        Standing { view: self.view.clone(), own: Some(own), merged: self.merged + 1 }
+        Standing { view: self.view.clone(), own: Some(own), merged: number }
     }
 
     /// log det of what it has, with the ridge.
@@ -136,6 +136,14 @@ impl<K: Receiver> DownloadIndex<K> {
         self.ratios = ratios;
         let due = |(receiver, (_, had)): (K, &(Standing, f64))| (self.due_at(receiver, *had), receiver);
         self.due = self.standings.iter().map(due).collect();
+    }
+
+    /// Whom a receiver's standing belongs to from now on.
+    pub fn rename(&mut self, receiver: K, to: K) {
+        if let Some((standing, had)) = self.standings.get(receiver).cloned() {
+            self.remove(receiver);
+            self.place(to, standing, had);
+        }
     }
 
     fn due_at(&self, receiver: K, had: f64) -> FloatKey {

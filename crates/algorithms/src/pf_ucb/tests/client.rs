@@ -236,7 +236,8 @@ fn what_the_server_would_not_say_is_refused() {
     refuse(&mut client, NodeId(1), means(1, &[0, 1, 2], &[0.0; 3]));
     refuse(&mut client, NodeId::SERVER, means(2, &[0, 1, 2], &[0.0; 3]));
     refuse(&mut client, NodeId::SERVER, means(1, &[0, 1], &[0.0; 2]));
-    refuse(&mut client, NodeId::SERVER, active(2, &[0, 1, 2]));
+    refuse(&mut client, NodeId::SERVER, active(1, &[0, 1, 2]));
+    refuse(&mut client, NodeId::SERVER, active(2, &[0, 1, 2, 3]));
     tell(&mut client, means(1, &[0, 1, 2], &[0.0; 3]));
     refuse(&mut client, NodeId::SERVER, active(2, &[0, 1]));
     refuse(&mut client, NodeId::SERVER, active(3, &[0, 1, 2]));

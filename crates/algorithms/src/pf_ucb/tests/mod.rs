@@ -3,6 +3,7 @@
 mod bounds;
 mod client;
 mod enhanced;
+mod membership;
 mod params;
 mod server;
 mod wire;

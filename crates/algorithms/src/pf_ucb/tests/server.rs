@@ -1,27 +1,31 @@
 //! Algorithm 2.
 
-use cahoots_core::{Membership, NodeId, snapshot};
+use cahoots_core::{Membership, NodeId, Tick, snapshot};
 use serde_json::json;
 
 use super::super::{ASK, READY};
 use super::*;
 use crate::testing::released;
 
-fn upload(number: u64, phase: u64, of: &[u32], values: &[f64]) -> ArmMsg {
+pub(super) fn upload(number: u64, phase: u64, of: &[u32], values: &[f64]) -> ArmMsg {
     let values = ArmValues::new(phase, arms(of), values.to_vec());
     ArmMsg::Upload { number, values: released(values) }
 }
 
-fn set(number: u64, phase: u64, of: &[u32]) -> ArmMsg {
+pub(super) fn set(number: u64, phase: u64, of: &[u32]) -> ArmMsg {
     let active = ActiveArms { phase, arms: arms(of) };
     ArmMsg::UploadActive { number, active: released(active) }
 }
 
 fn say(server: &mut Server, from: u32, message: ArmMsg) -> Vec<(NodeId, ArmMsg)> {
-    step(server, 1, |s, cx| s.on_message(NodeId(from), message, cx).unwrap())
+    say_at(server, 1, from, message)
 }
 
-fn to(sent: &[(NodeId, ArmMsg)]) -> Vec<u32> {
+pub(super) fn say_at(server: &mut Server, now: Tick, from: u32, message: ArmMsg) -> Vec<(NodeId, ArmMsg)> {
+    step(server, now, |s, cx| s.on_message(NodeId(from), message, cx).unwrap())
+}
+
+pub(super) fn to(sent: &[(NodeId, ArmMsg)]) -> Vec<u32> {
     sent.iter().map(|(to, _)| to.0).collect()
 }
 

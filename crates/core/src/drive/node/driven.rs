@@ -141,6 +141,10 @@ impl<A: Algorithm, H: Hosting<A>> Node for Driven<A, H> {
         self.host.host().wake()
     }
 
+    fn waiting_for(&self) -> Vec<NodeId> {
+        self.host.host().machine().waiting_for()
+    }
+
     fn save(&self) -> Vec<u8> {
         snapshot::save(&(self.host.parts(), self.agreed.version, &self.agreed.params))
     }

@@ -73,6 +73,8 @@ pub trait Node: Send {
     fn ends(&self, peer: NodeId) -> Ends;
     /// When it wants to be woken.
     fn wake(&self) -> Option<Tick>;
+    /// Those whose answers it waits for before it can go on.
+    fn waiting_for(&self) -> Vec<NodeId>;
     /// The replicated state, to be restored.
     fn save(&self) -> Vec<u8>;
     /// The machine and its numbers, as the simulator writes them, to be compared.
