@@ -31,6 +31,7 @@ impl Books {
                     self.releases += 1;
                     self.accountant.record(machine, &release);
                 }
+                Fact::Refused { .. } => {}
                 Fact::Rounds(rounds) => self.rounds += rounds,
                 Fact::Clusters(clusters) => self.clusters = Some(clusters),
                 Fact::CommunicationLoss(loss) => {

@@ -15,6 +15,7 @@ pub mod config;
 pub mod coordinator;
 pub mod error;
 pub mod http;
+pub mod limits;
 pub mod live;
 pub mod lockstep;
 pub mod secret;

@@ -9,6 +9,7 @@ use super::serve::{AlgorithmTable, SettingTable};
 use super::{beside, five, hour, one, read, seconds, thousand};
 use crate::client::ClientConfig;
 use crate::error::NodeError;
+use crate::limits::ClientLimits;
 use crate::live::Known;
 use crate::store::Sync;
 use crate::terms::Terms;
@@ -43,6 +44,9 @@ pub struct ClientFile {
     /// The longest pause in seconds between two attempts to connect.
     #[serde(default = "five")]
     pub longest_pause: f64,
+    /// What the app may take.
+    #[serde(default)]
+    pub limits: ClientLimits,
     /// The federation's terms, to decide before the coordinator was ever reached.
     pub terms: Option<TermsTable>,
 }
@@ -99,6 +103,7 @@ impl ClientFile {
             expiry: seconds(path, "expiry", self.expiry)?,
             snapshot_every: self.snapshot_every.max(1),
             longest_pause: seconds(path, "longest_pause", self.longest_pause)?,
+            limits: self.limits.clone(),
         })
     }
 }

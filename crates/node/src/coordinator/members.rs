@@ -7,6 +7,7 @@ use cahoots_core::link::Ends;
 use cahoots_core::{NodeId, wire};
 use tokio::sync::mpsc;
 
+use crate::limits::{NAME, cut};
 use crate::transport::proto::{Frame, Hello};
 use crate::transport::{Outbox, Session};
 
@@ -113,7 +114,7 @@ impl Members {
         if hello.federation != federation {
             return Some(format!(
                 "this is the coordinator of federation {federation:?}, not of {:?}: correct `federation` or `coordinator`",
-                hello.federation
+                cut(&hello.federation, NAME)
             ));
         }
         if hello.client as usize >= clients {

@@ -2,8 +2,10 @@
 //! Nothing here knows what a machine is; whoever secures a connection does it here.
 
 mod dial;
+mod guard;
 mod listen;
 mod outbox;
+mod pass;
 
 #[allow(missing_docs, clippy::all)]
 pub mod proto {
