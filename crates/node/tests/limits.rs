@@ -13,8 +13,8 @@ use cahoots_node::transport::{Kind, Outbox, dial, frame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use common::stranger::{resident, unfinished};
-use common::{Federation, PATIENCE, known, terms, until};
+use common::stranger::{resident, unfinished, unfinished_by};
+use common::{FEDERATION, Federation, PATIENCE, known, terms, until};
 
 fn linear() -> Terms {
     terms(&known(), "async-linucb", "ratio = 1.0", Setting::linear(2, 2, 2))
@@ -26,6 +26,17 @@ fn within(limits: ServeLimits) -> Federation {
 
 fn impatient() -> ServeLimits {
     ServeLimits { hello: Duration::from_millis(300), ..ServeLimits::default() }
+}
+
+fn hello(client: u32, federation: &str) -> Hello {
+    let version = cahoots_core::wire::VERSION;
+    Hello {
+        federation: federation.into(),
+        client,
+        instance: vec![client as u8; 16],
+        version,
+        ..Hello::default()
+    }
 }
 
 /// Reads until the other side closes.
@@ -90,6 +101,31 @@ fn unfinished_frames_of_strangers_take_no_memory() {
 }
 
 #[test]
+fn unfinished_frames_of_members_share_a_room_and_end() {
+    let terms = terms(&known(), "async-linucb", "ratio = 1.0", Setting::linear(41, 2, 2));
+    let limits =
+        ServeLimits { frames_bytes: 64 << 20, frame: Duration::from_millis(700), ..ServeLimits::default() };
+    let federation = Federation::start_within(&known(), terms, limits);
+    let (before, mut most) = (resident(), 0);
+    federation.runtime.block_on(async {
+        let mut members = tokio::task::JoinSet::new();
+        for client in 0..8 {
+            members.spawn(unfinished_by(federation.address(), Some(hello(client, FEDERATION)), 31 << 20));
+        }
+        // Two at a time have room; who has it and does not come to an end loses it.
+        let begun = Instant::now();
+        while federation.counted().await.late < 8 {
+            assert!(begun.elapsed() < PATIENCE, "all of them end");
+            most = most.max(resident());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    let grown = most.saturating_sub(before);
+    assert!(grown < 100 << 20, "{} MB", grown >> 20);
+    federation.client(40).stop();
+}
+
+#[test]
 fn strangers_cannot_go_on_in_small_frames() {
     let federation = within(ServeLimits::default());
     federation.runtime.block_on(async {
@@ -133,10 +169,8 @@ fn a_refused_client_is_told_briefly_and_not_read_from() {
     let federation = within(impatient());
     let name = format!("x\n{}", "y".repeat(20_000));
     let reason = federation.runtime.block_on(async {
-        let hello = Hello { federation: name, client: 0, instance: vec![0; 16], ..Hello::default() };
         let (frames, outgoing) = Outbox::channel();
-        let version = cahoots_core::wire::VERSION;
-        frames.try_send(frame(Kind::Hello(Hello { version, ..hello }))).unwrap();
+        frames.try_send(frame(Kind::Hello(hello(0, &name)))).unwrap();
         let mut stream = dial(&federation.url, outgoing).await.unwrap();
         let Some(Kind::Refusal(refusal)) = stream.next().await.unwrap().unwrap().kind else { panic!() };
         let nothing = || frame(Kind::Confirm(Confirm { sequence: 1, peer: None }));

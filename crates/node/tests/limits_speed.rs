@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cahoots_core::Setting;
-use cahoots_node::client::Client;
+use cahoots_node::client::{Client, ClientConfig};
 use cahoots_node::http;
+use cahoots_node::limits::ClientLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -21,8 +22,11 @@ const DIM: usize = 25;
 fn served(dim: usize, runtime: &tokio::runtime::Runtime) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let terms = terms(&known(), "async-linucb", "upload_ratio = inf", Setting::linear(1, dim, DIM));
-    let client =
-        Client::builder(known(), "test", 0).store(folder.path().join("c")).terms(terms).open().unwrap();
+    let config =
+        Client::builder(known(), "test", 0).store(folder.path().join("client")).terms(terms).config();
+    // Nobody gives rewards here.
+    let limits = ClientLimits { open_decisions: usize::MAX, ..ClientLimits::default() };
+    let client = Client::open(ClientConfig { limits, ..config }).unwrap();
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let address = listener.local_addr().unwrap().to_string();
     runtime.spawn(http::serve(listener, Arc::new(client)));

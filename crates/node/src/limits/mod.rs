@@ -26,6 +26,11 @@ pub struct ServeLimits {
     pub hello: Duration,
     /// Bytes that a connection may send before it is welcome.
     pub hello_bytes: usize,
+    /// Bytes of all large frames that are being received at once; others wait.
+    pub frames_bytes: usize,
+    /// Seconds until a large frame is complete.
+    #[serde(deserialize_with = "seconds")]
+    pub frame: Duration,
     /// Seconds without an answer to a ping after which a connection is given up.
     #[serde(deserialize_with = "seconds")]
     pub idle: Duration,
@@ -37,6 +42,8 @@ impl Default for ServeLimits {
             connections: 20_000,
             hello: Duration::from_secs(10),
             hello_bytes: 64 << 10,
+            frames_bytes: 256 << 20,
+            frame: Duration::from_secs(60),
             idle: Duration::from_secs(20),
         }
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until};
 use tonic::transport::server::Connected;
 
@@ -25,6 +25,8 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(super) struct Stay {
     pub(super) limits: ServeLimits,
     pub(super) counters: Arc<Counters>,
+    /// Kibibytes of large frames that may still be taken in, over all connections.
+    pub(super) room: Arc<Semaphore>,
     /// Streams that are welcome.
     welcome: AtomicUsize,
     /// Bytes since it was last a stranger.
@@ -36,10 +38,10 @@ pub(super) struct Stay {
 }
 
 impl Stay {
-    pub(super) fn new(limits: ServeLimits, counters: Arc<Counters>) -> Stay {
+    pub(super) fn new(limits: ServeLimits, counters: Arc<Counters>, room: Arc<Semaphore>) -> Stay {
         let deadline = Mutex::new(Instant::now() + limits.hello + GRACE);
         let (welcome, read) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Stay { limits, counters, welcome, read, deadline, counted: AtomicBool::new(false) }
+        Stay { limits, counters, room, welcome, read, deadline, counted: AtomicBool::new(false) }
     }
 
     /// One of its streams is welcome.

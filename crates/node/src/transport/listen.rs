@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
@@ -83,6 +83,7 @@ async fn read<T: From<Inbound>>(
             return;
         }
     };
+    let words = frames.downgrade();
     if inbound.send(Inbound::Opened(session, frames).into()).await.is_err()
         || inbound.send(Inbound::Frame(session, first).into()).await.is_err()
     {
@@ -94,7 +95,16 @@ async fn read<T: From<Inbound>>(
             // Whoever was refused is not read from any more.
             () = pass.over.notified() => break,
         };
-        let Ok(Some(frame)) = frame else { break };
+        let frame = match frame {
+            Ok(Some(frame)) => frame,
+            Ok(None) => break,
+            Err(status) => {
+                if let Some(frames) = words.upgrade() {
+                    let _ = frames.try_send(refusal(status.message(), false));
+                }
+                break;
+            }
+        };
         // A full channel here holds the client back: back-pressure.
         if inbound.send(Inbound::Frame(session, frame).into()).await.is_err() {
             return;
@@ -108,6 +118,7 @@ struct Incoming {
     door: Door,
     limits: ServeLimits,
     counters: Arc<Counters>,
+    room: Arc<Semaphore>,
 }
 
 impl Stream for Incoming {
@@ -115,7 +126,7 @@ impl Stream for Incoming {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.door.poll_next(cx).map(|(stream, place)| {
-            let stay = Stay::new(self.limits.clone(), self.counters.clone());
+            let stay = Stay::new(self.limits.clone(), self.counters.clone(), self.room.clone());
             Some(Ok(Guarded::new(stream, place, stay)))
         })
     }
@@ -134,6 +145,9 @@ pub async fn serve<T: From<Inbound> + Send + 'static>(
         .max_encoding_message_size(MAX_FRAME);
     let door = Door::new(listener, limits.connections, counters.clone());
     let idle = limits.idle;
+    // The largest frame always finds room, alone.
+    let room = limits.frames_bytes.max(MAX_FRAME) >> 10;
+    let room = Arc::new(Semaphore::new(room.min(Semaphore::MAX_PERMITS)));
     Server::builder()
         // A peer that vanished without a word is noticed, and so is one that does not read.
         .http2_keepalive_interval(Some(idle / 2))
@@ -142,7 +156,7 @@ pub async fn serve<T: From<Inbound> + Send + 'static>(
         .initial_connection_window_size(UNREAD)
         .max_concurrent_streams(STREAMS)
         .add_service(Checked(service))
-        .serve_with_incoming_shutdown(Incoming { door, limits, counters }, stop)
+        .serve_with_incoming_shutdown(Incoming { door, limits, counters, room }, stop)
         .await
         .map_err(|e| e.to_string())
 }

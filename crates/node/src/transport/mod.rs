@@ -6,6 +6,7 @@ mod guard;
 mod listen;
 mod outbox;
 mod pass;
+mod weighed;
 
 #[allow(missing_docs, clippy::all)]
 pub mod proto {

@@ -1,4 +1,4 @@
-//! One stream of a connection: what its frames may weigh before it is welcome, and what leaves over it.
+//! One stream of a connection: whether it is welcome yet, and what leaves over it.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -11,13 +11,13 @@ use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 use tonic::body::Body;
-use tonic::codegen::{Body as HttpBody, Bytes, Service, http};
+use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
 
+use super::Kind;
 use super::guard::Stay;
 use super::proto::Frame;
-use super::{Kind, MAX_FRAME};
-use crate::limits::Counters;
+use super::weighed::Weighed;
 
 /// What one stream may do by now.
 #[derive(Debug)]
@@ -31,6 +31,11 @@ pub(super) struct Pass {
 impl Pass {
     fn new(stay: Arc<Stay>) -> Pass {
         Pass { stay, welcome: AtomicBool::new(false), over: Notify::new() }
+    }
+
+    /// Has the coordinator welcomed it?
+    pub(super) fn is_welcome(&self) -> bool {
+        self.welcome.load(Ordering::Acquire)
     }
 
     fn welcome(&self) {
@@ -97,79 +102,7 @@ impl<S: Service<http::Request<Body>, Error = Infallible>> Service<http::Request<
         };
         let pass = Arc::new(Pass::new(stay));
         parts.extensions.insert(pass.clone());
-        let body = Body::new(Weighed { body, pass, header: [0; 5], seen: 0, left: 0 });
+        let body = Body::new(Weighed::new(body, pass));
         self.0.call(http::Request::from_parts(parts, body))
-    }
-}
-
-/// A request's body, whose messages say how long they are before they come: a byte of flags, four of length.
-struct Weighed {
-    body: Body,
-    pass: Arc<Pass>,
-    header: [u8; 5],
-    /// Bytes of the header that are here.
-    seen: usize,
-    /// Bytes of the message that are not.
-    left: usize,
-}
-
-impl Weighed {
-    fn weigh(&mut self, mut data: &[u8]) -> Result<(), Status> {
-        while !data.is_empty() {
-            if self.left > 0 {
-                let n = self.left.min(data.len());
-                self.left -= n;
-                data = &data[n..];
-                continue;
-            }
-            let n = (self.header.len() - self.seen).min(data.len());
-            self.header[self.seen..self.seen + n].copy_from_slice(&data[..n]);
-            self.seen += n;
-            data = &data[n..];
-            if self.seen == self.header.len() {
-                self.seen = 0;
-                let [_, length @ ..] = self.header;
-                self.left = u32::from_be_bytes(length) as usize;
-                self.allow(self.left)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn allow(&self, length: usize) -> Result<(), Status> {
-        let limits = &self.pass.stay.limits;
-        let (most, key) = if self.pass.welcome.load(Ordering::Acquire) {
-            (MAX_FRAME, "any frame")
-        } else {
-            (limits.hello_bytes, "a frame before the welcome (limits.hello_bytes)")
-        };
-        if length <= most {
-            return Ok(());
-        }
-        Counters::count(&self.pass.stay.counters.too_large);
-        Err(Status::resource_exhausted(format!("a frame of {length} bytes; {most} is the most for {key}")))
-    }
-}
-
-impl HttpBody for Weighed {
-    type Data = Bytes;
-    type Error = Status;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Status>>> {
-        let next = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        if let Some(Ok(frame)) = &next
-            && let Some(data) = frame.data_ref()
-            && let Err(status) = self.weigh(data)
-        {
-            return Poll::Ready(Some(Err(status)));
-        }
-        Poll::Ready(next)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
     }
 }

@@ -12,7 +12,7 @@ use cahoots_algorithms::dp_mab::DdpMab;
 use cahoots_core::{NodeId, Setting, wire};
 use cahoots_node::client::{Client, ClientConfig};
 use cahoots_node::coordinator::{Coordinator, CoordinatorConfig, CoordinatorStatus};
-use cahoots_node::limits::{ClientLimits, ServeLimits};
+use cahoots_node::limits::{ClientLimits, Refusals, ServeLimits};
 use cahoots_node::store::{Store, Sync};
 use cahoots_node::transport::proto::{Frame, Hello, Welcome};
 use cahoots_node::transport::{Kind, Outbox, Stream, dial, frame};
@@ -153,6 +153,10 @@ impl Federation {
 
     pub(crate) fn status(&self) -> CoordinatorStatus {
         self.runtime.block_on(self.coordinator.status()).expect("it runs")
+    }
+
+    pub(crate) async fn counted(&self) -> Refusals {
+        self.coordinator.status().await.expect("it runs").limits
     }
 
     pub(crate) fn change(&self, params: &str) -> Result<u64, String> {

@@ -1,5 +1,8 @@
 //! Someone who knows HTTP/2 and means no good.
 
+use cahoots_node::transport::proto::Hello;
+use cahoots_node::transport::{Kind, frame};
+use prost::Message as _;
 use tokio::net::TcpStream;
 use tonic::codegen::http::Request;
 
@@ -13,6 +16,11 @@ pub(crate) fn resident() -> usize {
 /// Announces a frame of `length` bytes and sends it, all but the end, until that is refused. Gives how many
 /// bytes were taken; waits for ever once all were.
 pub(crate) async fn unfinished(address: String, length: usize) -> usize {
+    unfinished_by(address, None, length).await
+}
+
+/// The same from someone who has said hello and is welcome.
+pub(crate) async fn unfinished_by(address: String, hello: Option<Hello>, length: usize) -> usize {
     let tcp = TcpStream::connect(&address).await.unwrap();
     let (mut ask, connection) = h2::client::handshake(tcp).await.unwrap();
     tokio::spawn(connection);
@@ -21,10 +29,14 @@ pub(crate) async fn unfinished(address: String, length: usize) -> usize {
         .header("te", "trailers")
         .body(())
         .unwrap();
-    let (_answer, mut body) = ask.send_request(request, false).unwrap();
-    let mut header = vec![0];
-    header.extend((length as u32).to_be_bytes());
-    if body.send_data(header.into(), false).is_err() {
+    let (answer, mut body) = ask.send_request(request, false).unwrap();
+    let header = |length: usize| [&[0][..], &(length as u32).to_be_bytes()].concat();
+    if let Some(hello) = hello {
+        let hello = frame(Kind::Hello(hello)).encode_to_vec();
+        body.send_data([header(hello.len()), hello].concat().into(), false).unwrap();
+        answer.await.unwrap().into_body().data().await.expect("a welcome").unwrap();
+    }
+    if body.send_data(header(length).into(), false).is_err() {
         return 0;
     }
     let chunk = tonic::codegen::Bytes::from_static(&[0; 16384]);
