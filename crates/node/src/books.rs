@@ -19,14 +19,14 @@ pub struct Books {
     /// Clusters as they now stand, where there are any.
     pub clusters: Option<u64>,
     /// Uploads that the server would not merge.
-    pub refusals: Refusals,
+    pub refusals: RefusedUploads,
     /// What else the machine reports, under its own names.
     pub values: BTreeMap<String, f64>,
 }
 
 /// Uploads that the server would not merge: what was in them is kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Refusals {
+pub struct RefusedUploads {
     /// How many.
     pub uploads: u64,
     /// Observations in them.

@@ -15,6 +15,7 @@ use crate::control;
 use crate::coordinator::{Coordinator, States};
 use crate::error::NodeError;
 use crate::http;
+use crate::limits::raise_files;
 use crate::live::Known;
 use crate::terms::Terms;
 
@@ -34,7 +35,7 @@ pub fn log() {
 
 fn runtime() -> Result<tokio::runtime::Runtime, NodeError> {
     tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2)))
         .enable_all()
         .build()
         .map_err(|e| NodeError::Stopped(e.to_string()))
@@ -67,6 +68,7 @@ pub fn serve(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     let file = ServeFile::read(path)?;
     let config = file.config(known, path)?;
     let terms = config.terms.clone();
+    raise_files(config.limits.connections);
     let runtime = runtime()?;
     let store = config.store.clone();
     let mut coordinator = Coordinator::start(config)?;
@@ -132,14 +134,14 @@ fn conclude(known: &Known, terms: &Terms, states: States, path: Option<&Path>) -
 pub fn client(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     let file = ClientFile::read(path)?;
     let config = file.config(known, path)?;
+    raise_files(config.limits.connections);
     let runtime = runtime()?;
     let drain = file.drain.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default());
     let client = Arc::new(Client::open(config)?);
     let refused = runtime.block_on(async {
         let (listener, bound) = listen(&file.http, "http").await?;
         println!("{}", json!({ "listening": bound }));
-        let router = http::router(client.clone());
-        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+        let serving = tokio::spawn(http::serve(listener, client.clone()));
         let asked = client.clone();
         let orders = control::serve(file.store.clone(), move |order| {
             let asked = asked.clone();

@@ -20,6 +20,15 @@ pub enum NodeError {
     /// The app asked for what this client does not do.
     #[error("{0}")]
     Request(String),
+    /// More decisions wait for their reward than this client keeps.
+    #[error(
+        "{open} decisions wait for their reward, the most that this client keeps (limits.open_decisions): give rewards, \
+         abandon those that will get none, or shorten `expiry`"
+    )]
+    TooManyOpen {
+        /// How many wait.
+        open: usize,
+    },
     /// The reward that the app sent.
     #[error(transparent)]
     Reward(#[from] RewardError),

@@ -1,46 +1,33 @@
 //! The client for apps in any language: JSON over loopback HTTP. A reward that
 //! got no answer can be sent again.
 
-use std::sync::Arc;
+mod offer;
+mod request;
 
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use axum::{Json, Router};
+use std::convert::Infallible;
+use std::sync::{Arc, OnceLock};
+
 use cahoots_core::DecisionId;
 use cahoots_core::decision::{RewardError, Taken};
-use serde::de::DeserializeOwned;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::de::{DeserializeOwned, DeserializeSeed};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
+use self::offer::{Expected, Offer, Offered, TOO_MANY};
+use self::request::{Answer, Refused, SMALL};
 use crate::client::{Arms, Client};
 use crate::error::NodeError;
+use crate::limits::{ClientLimits, Counters, Door, NAME, REASON, cut};
 
-/// A request of some thousand arms with a hundred features each.
-const LARGEST: usize = 32 << 20;
-
-/// `POST /decide`
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DecideRequest {
-    arms: OfferedArms,
-    user: Option<u32>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum OfferedArms {
-    Plain(usize),
-    Features(Vec<Vec<f64>>),
-}
-
-#[derive(Serialize)]
-struct DecideAnswer {
-    id: String,
-    arm: u32,
-}
+/// Bytes of a connection that are buffered: a usual request fits.
+const BUFFER: usize = 64 << 10;
 
 /// `POST /reward`
 #[derive(Deserialize)]
@@ -57,62 +44,140 @@ struct AbandonRequest {
     id: String,
 }
 
-/// The routes of a client.
-pub fn router(client: Arc<Client>) -> Router {
-    Router::new()
-        .route("/decide", post(decide))
-        .route("/reward", post(reward))
-        .route("/abandon", post(abandon))
-        .route("/status", get(async |State(client): State<Arc<Client>>| Json(client.status())))
-        .route("/health", get(health))
-        .layer(axum::extract::DefaultBodyLimit::max(LARGEST))
-        .with_state(client)
+/// A client as its app sees it.
+struct Face {
+    client: Arc<Client>,
+    limits: ClientLimits,
+    counters: Arc<Counters>,
+    /// What is offered, once the terms are known.
+    expected: OnceLock<Expected>,
+    /// Kibibytes of large bodies that may still be taken in.
+    room: Semaphore,
 }
 
-async fn decide(State(client): State<Arc<Client>>, body: Bytes) -> Result<Json<DecideAnswer>, Refused> {
-    let request: DecideRequest =
-        parse(&body, r#"{"arms": [[...], ...]} or {"arms": NUMBER}, with an optional "user": NUMBER"#)?;
-    let arms = match &request.arms {
-        OfferedArms::Plain(arms) => Arms::Plain(*arms),
-        OfferedArms::Features(rows) => Arms::Features(rows),
+/// Answers an app's requests until it is dropped.
+pub async fn serve(listener: TcpListener, client: Arc<Client>) {
+    let (limits, counters) = (client.limits().clone(), client.counters().clone());
+    let mut door = Door::new(listener, limits.connections, counters.clone());
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head)
+        .max_buf_size(BUFFER)
+        .pipeline_flush(true);
+    let room = Semaphore::new((limits.bodies_bytes >> 10).clamp(1, Semaphore::MAX_PERMITS));
+    let face = Arc::new(Face { client, limits, counters, expected: OnceLock::new(), room });
+    loop {
+        let (stream, place) = door.next().await;
+        let (served, counters) = (face.clone(), face.counters.clone());
+        let service = service_fn(move |request| answer(served.clone(), request));
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await
+                && error.is_timeout()
+            {
+                Counters::count(&counters.late);
+            }
+            drop(place);
+        });
+    }
+}
+
+async fn answer(face: Arc<Face>, request: Request<Incoming>) -> Result<Answer, Infallible> {
+    let post = request.method() == Method::POST;
+    let answered = match (request.uri().path(), post) {
+        ("/decide", true) => decide(face, request.into_body()).await,
+        ("/reward", true) => reward(&face, request.into_body()).await,
+        ("/abandon", true) => abandon(&face, request.into_body()).await,
+        ("/status", false) => Ok(json(StatusCode::OK, &face.client.status())),
+        ("/health", false) => Ok(health(&face.client)),
+        ("/decide" | "/reward" | "/abandon" | "/status" | "/health", _) => Err(Refused(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "decide, reward and abandon are posted, status and health are not".into(),
+        )),
+        _ => Err(Refused(
+            StatusCode::NOT_FOUND,
+            "there is POST /decide, /reward and /abandon, and GET /status and /health".into(),
+        )),
     };
-    let decision = client.decide(request.user, arms)?;
-    Ok(Json(DecideAnswer { id: decision.id.to_string(), arm: decision.arm().0 }))
+    Ok(answered.unwrap_or_else(|Refused(status, words)| json(status, &json!({ "error": words }))))
 }
 
-async fn reward(State(client): State<Arc<Client>>, body: Bytes) -> Result<Response, Refused> {
+async fn decide(face: Arc<Face>, body: Incoming) -> Result<Answer, Refused> {
+    let expected = match face.expected.get() {
+        Some(expected) => *expected,
+        None => {
+            let (width, usual) = face.client.offered()?;
+            *face.expected.get_or_init(|| Expected { width, usual, most: face.limits.arms.max(usual) })
+        }
+    };
+    let (body, _room) = face.body(body, face.limits.body_bytes).await?;
+    if body.len() <= SMALL {
+        return face.decide(&body, expected);
+    }
+    // Others are answered while this one is read.
+    let face_ = face.clone();
+    let decided = tokio::task::spawn_blocking(move || face_.decide(&body, expected)).await;
+    decided.map_err(|e| Refused(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?
+}
+
+impl Face {
+    fn decide(&self, body: &[u8], expected: Expected) -> Result<Answer, Refused> {
+        let mut text = serde_json::Deserializer::from_slice(body);
+        let offer = expected.deserialize(&mut text).and_then(|offer| text.end().map(|()| offer));
+        let Offer { arms, user } = offer.map_err(|error| {
+            let error = error.to_string();
+            if error.starts_with(TOO_MANY) {
+                Counters::count(&self.counters.too_large);
+                let words = format!("{error}; {} is the most", expected.most);
+                return Refused(StatusCode::PAYLOAD_TOO_LARGE, words);
+            }
+            unreadable(
+                &error,
+                r#"{"arms": [[...], ...]} or {"arms": NUMBER}, with an optional "user": NUMBER"#,
+            )
+        })?;
+        let arms = match &arms {
+            Offered::Plain(arms) => Arms::Plain(*arms),
+            Offered::Features(numbers) => Arms::Flat(numbers),
+        };
+        let decision = self.client.decide(user, arms)?;
+        // Ids are digits and a dash: nothing to escape.
+        let text = format!(r#"{{"id":"{}","arm":{}}}"#, decision.id, decision.arm().0);
+        Ok(request::answer(StatusCode::OK, Bytes::from(text)))
+    }
+}
+
+async fn reward(face: &Face, body: Incoming) -> Result<Answer, Refused> {
+    let (body, _room) = face.body(body, SMALL).await?;
     let request: RewardRequest = parse(&body, r#"{"id": "EPOCH-NUMBER", "reward": NUMBER}"#)?;
-    let ack = client.reward_async(id(&request.id)?, request.reward).await?;
-    Ok(Json(json!({ "status": ack })).into_response())
+    let ack = face.client.reward_async(id(&request.id)?, request.reward).await?;
+    Ok(json(StatusCode::OK, &json!({ "status": ack })))
 }
 
-async fn abandon(State(client): State<Arc<Client>>, body: Bytes) -> Result<Response, Refused> {
+async fn abandon(face: &Face, body: Incoming) -> Result<Answer, Refused> {
+    let (body, _room) = face.body(body, SMALL).await?;
     let request: AbandonRequest = parse(&body, r#"{"id": "EPOCH-NUMBER"}"#)?;
-    let status = match client.abandon(id(&request.id)?)? {
+    let status = match face.client.abandon(id(&request.id)?)? {
         Taken::Fresh(()) => "abandoned",
         Taken::Repeated => "repeated",
     };
-    Ok(Json(json!({ "status": status })).into_response())
+    Ok(json(StatusCode::OK, &json!({ "status": status })))
 }
 
-async fn health(State(client): State<Arc<Client>>) -> Response {
+fn health(client: &Client) -> Answer {
     match client.refusing() {
         None => {
             let problems = client.problems();
             let status = if problems.is_empty() { "ok" } else { "degraded" };
-            Json(json!({ "status": status, "problems": problems })).into_response()
+            json(StatusCode::OK, &json!({ "status": status, "problems": problems }))
         }
-        Some(reason) => (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "error": reason }))).into_response(),
+        Some(reason) => json(StatusCode::SERVICE_UNAVAILABLE, &json!({ "error": reason })),
     }
 }
 
-/// An error and its status.
-struct Refused(StatusCode, String);
-
-impl IntoResponse for Refused {
-    fn into_response(self) -> Response {
-        (self.0, Json(json!({ "error": self.1 }))).into_response()
-    }
+fn json(status: StatusCode, value: &impl Serialize) -> Response<http_body_util::Full<Bytes>> {
+    request::answer(status, serde_json::to_vec(value).expect("answers can be written").into())
 }
 
 impl From<NodeError> for Refused {
@@ -123,6 +188,7 @@ impl From<NodeError> for Refused {
             NodeError::Reward(RewardError::Unknown(_)) => StatusCode::NOT_FOUND,
             NodeError::Reward(RewardError::Contradiction { .. } | RewardError::Rewarded(_))
             | NodeError::Lockstep => StatusCode::CONFLICT,
+            NodeError::TooManyOpen { .. } => StatusCode::TOO_MANY_REQUESTS,
             NodeError::NotJoined | NodeError::Stopped(_) | NodeError::Store(_) | NodeError::Network(_) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -132,10 +198,13 @@ impl From<NodeError> for Refused {
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8], expected: &str) -> Result<T, Refused> {
-    serde_json::from_slice(body)
-        .map_err(|e| Refused(StatusCode::BAD_REQUEST, format!("{e}; expected {expected}")))
+    serde_json::from_slice(body).map_err(|error| unreadable(&error.to_string(), expected))
+}
+
+fn unreadable(error: &str, expected: &str) -> Refused {
+    Refused(StatusCode::BAD_REQUEST, format!("{}; expected {expected}", cut(error, REASON)))
 }
 
 fn id(text: &str) -> Result<DecisionId, Refused> {
-    text.parse().map_err(|e| Refused(StatusCode::BAD_REQUEST, e))
+    cut(text, NAME).parse().map_err(|e| Refused(StatusCode::BAD_REQUEST, e))
 }

@@ -11,6 +11,7 @@ use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::{LinearStats, NodeId, Setting, View, message};
 use cahoots_node::Terms;
 use cahoots_node::client::{Arms, Client};
+use cahoots_node::limits::ServeLimits;
 use cahoots_node::transport::proto::{Confirm, Welcome};
 use cahoots_node::transport::{self, Inbound, Kind, frame};
 use tokio::net::TcpListener;
@@ -187,7 +188,13 @@ fn coordinator_that_says(known_terms: &Terms, from: NodeId) -> (tokio::runtime::
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (inbound, mut came) = mpsc::channel::<Inbound>(64);
-    runtime.spawn(transport::serve(listener, inbound, std::future::pending()));
+    runtime.spawn(transport::serve(
+        listener,
+        inbound,
+        ServeLimits::default(),
+        Arc::default(),
+        std::future::pending(),
+    ));
     let (text, parameters) = (known_terms.to_toml(), known_terms.hash());
     runtime.spawn(async move {
         let mut ways_out = Vec::new();

@@ -35,6 +35,7 @@ fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
         terms: terms.clone(),
         tick: second,
         snapshot_every: 1000,
+        limits: Default::default(),
     })
     .unwrap();
     let finished = coordinator.finished().unwrap();
@@ -57,6 +58,7 @@ fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
             expiry: Duration::from_secs(3600),
             snapshot_every: 1000,
             longest_pause: second,
+            limits: Default::default(),
         })
         .unwrap()
     };

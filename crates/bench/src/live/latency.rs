@@ -61,8 +61,7 @@ fn over_http(
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).map_err(failed)?;
     let url = format!("http://{}/decide", listener.local_addr().map_err(failed)?);
-    let router = http::router(client);
-    let _serving = runtime.spawn(async move { axum::serve(tcp_nodelay(listener), router).await });
+    let _serving = runtime.spawn(http::serve(listener, client));
     let agent = ureq::Agent::new_with_defaults();
     let bodies: Vec<String> = sets.iter().map(|set| json!({ "arms": set }).to_string()).collect();
     let n = repetitions(options, 3000);
@@ -77,15 +76,6 @@ fn over_http(
     quantiles(times.split_off(100), rows, ["decide, over HTTP, p50", "decide, over HTTP, p99"], "us", &how);
     runtime.shutdown_background();
     Ok(())
-}
-
-fn tcp_nodelay(
-    listener: TcpListener,
-) -> impl axum::serve::Listener<Io = tokio::net::TcpStream, Addr = std::net::SocketAddr> {
-    use axum::serve::ListenerExt as _;
-    listener.tap_io(|stream| {
-        let _ = stream.set_nodelay(true);
-    })
 }
 
 /// From a reward at one client to the merged view at another.

@@ -86,6 +86,7 @@ fn coordinator_config(folder: &Path, name: &str, sync: Sync, terms: Terms) -> Co
         terms,
         tick: Duration::from_secs(1),
         snapshot_every: 1000,
+        limits: Default::default(),
     }
 }
 
@@ -108,6 +109,7 @@ fn client_config(
         expiry: Duration::from_secs(3600),
         snapshot_every: 1000,
         longest_pause: Duration::from_secs(1),
+        limits: Default::default(),
     }
 }
 

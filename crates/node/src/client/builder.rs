@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Client, ClientConfig};
 use crate::error::NodeError;
+use crate::limits::ClientLimits;
 use crate::live::Known;
 use crate::store::Sync;
 use crate::terms::Terms;
@@ -55,6 +56,7 @@ impl Client {
             expiry: Duration::from_secs(3600),
             snapshot_every: 1000,
             longest_pause: Duration::from_secs(5),
+            limits: ClientLimits::default(),
         })
     }
 }

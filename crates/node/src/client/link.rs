@@ -10,6 +10,7 @@ use super::Shared;
 use super::member::Member;
 use crate::books::Books;
 use crate::error::NodeError;
+use crate::limits::{REASON, cut};
 use crate::terms::Terms;
 use crate::transport::proto::{Change, Confirm, Frame, Hello, Welcome};
 use crate::transport::{Kind, Outbox, Stream, dial, frame};
@@ -53,12 +54,13 @@ pub(super) async fn keep(shared: Arc<Shared>, coordinator: String, longest_pause
         shared.lock().outbox = None;
         match ended {
             Ended::Refused(reason) => {
-                if !shared.alone(reason) {
+                if !shared.alone(cut(&reason, REASON).into_owned()) {
                     return;
                 }
                 pause = longest_pause;
             }
             Ended::Broken(reason) => {
+                let reason = cut(&reason, REASON).into_owned();
                 tracing::info!(
                     reason,
                     pause_ms = pause.as_millis() as u64,

@@ -27,10 +27,11 @@ pub use self::builder::ClientBuilder;
 use self::member::Member;
 use self::starts::Starts;
 use self::state::{Began, State};
-use crate::books::{Books, Refusals};
+use crate::books::{Books, RefusedUploads};
 use crate::clock::Clock;
 use crate::control::Order;
 use crate::error::NodeError;
+use crate::limits::{ClientLimits, Counters, Refusals};
 use crate::live::Known;
 use crate::secret;
 use crate::store::{Batch, Store, StoreError, Sync};
@@ -63,6 +64,8 @@ pub struct ClientConfig {
     pub snapshot_every: u64,
     /// The longest pause between two attempts to connect.
     pub longest_pause: Duration,
+    /// What its app may take.
+    pub limits: ClientLimits,
 }
 
 /// A decision.
@@ -120,7 +123,7 @@ pub struct Status {
     /// Observations that have not been sent yet: `drain` sends them.
     pub unsent: u64,
     /// Uploads that the coordinator would not merge: what was in them is kept here.
-    pub refusals: Refusals,
+    pub refusals: RefusedUploads,
     /// Messages that a coordinator restored from an old copy lacks, and that this client no longer has.
     pub lost: u64,
     /// What someone should look after, and how.
@@ -143,6 +146,8 @@ pub struct Status {
     pub attempts: u64,
     /// Why there is no connection, or why inputs are refused.
     pub trouble: Option<String>,
+    /// What the limits refused since this start.
+    pub limits: Refusals,
 }
 
 /// Whose a client's store says that it is.
@@ -167,6 +172,8 @@ pub(crate) struct Shared {
     me: NodeId,
     instance: [u8; 16],
     secret: [u8; 32],
+    limits: ClientLimits,
+    counters: Arc<Counters>,
 }
 
 impl Shared {
@@ -192,6 +199,7 @@ impl Client {
         let clock = Clock::new(born, config.tick, secret::tick(&store)?);
         let mut state = State::new(starts, clock, state::ticks(config.expiry, config.tick));
         state.rejoins = rejoins;
+        state.most_open = config.limits.open_decisions;
         let stored = store.get("terms")?.and_then(|bytes| String::from_utf8(bytes).ok());
         let terms = match (&stored, &config.terms) {
             (Some(text), Some(given)) if *text != given.to_toml() => {
@@ -245,6 +253,8 @@ impl Client {
             me,
             instance,
             secret,
+            limits: config.limits.clone(),
+            counters: Arc::default(),
         });
         let threads = start(&shared, store, config)?;
         Ok(Client { shared, threads })
@@ -262,11 +272,34 @@ impl Client {
         }
         let (dim, own) = (member.machine.seat().dim, member.machine.seat().local_dim);
         offer::fill(&mut state.arms, arms, dim, own, member.terms.setting.arms)?;
-        let Decided { id, picked } = state.decide(user, None)?;
+        let decided = state.decide(user, None);
+        if let Err(NodeError::TooManyOpen { .. }) = &decided {
+            Counters::count(&self.shared.counters.open_decisions);
+        }
+        let Decided { id, picked } = decided?;
         if state.flush {
             self.shared.work.notify_one();
         }
         Ok(Decision { id, picked })
+    }
+
+    /// Features of an arm, shared and own together, and how many arms there usually are.
+    pub fn offered(&self) -> Result<(usize, usize), NodeError> {
+        let mut state = self.shared.lock();
+        let member = state.ready()?;
+        let seat = member.machine.seat();
+        let width = if seat.dim == 0 { 0 } else { seat.dim + seat.local_dim };
+        Ok((width, member.terms.setting.arms))
+    }
+
+    /// What its app may take.
+    pub fn limits(&self) -> &ClientLimits {
+        &self.shared.limits
+    }
+
+    /// How often a limit was met.
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.shared.counters
     }
 
     /// Learns from a reward; returns when it is on disk. Blocks.
@@ -378,6 +411,7 @@ impl Client {
             epoch: state.starts.epoch(),
             attempts: state.connections,
             trouble: state.failed.clone().or_else(|| state.trouble.clone()),
+            limits: self.shared.counters.read(),
         }
     }
 

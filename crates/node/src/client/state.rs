@@ -91,6 +91,8 @@ pub(super) struct State {
     pub(super) began: Began,
     pub(super) clock: Clock,
     pub(super) expiry: Tick,
+    /// Decisions that may wait for their reward.
+    pub(super) most_open: usize,
     pub(super) journal: Journal,
     pub(super) durable: Durable,
     /// Messages of the coordinator's that were taken since the last commit.
@@ -134,6 +136,7 @@ impl State {
             lost: 0,
             clock,
             expiry,
+            most_open: usize::MAX,
             journal: Journal::default(),
             durable: Durable::default(),
             taken: 0,
@@ -186,6 +189,10 @@ impl State {
     pub(super) fn decide(&mut self, user: UserId, now: Option<Tick>) -> Result<Decided, NodeError> {
         let now = now.unwrap_or_else(|| self.clock.now());
         let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
+        let open = member.machine.open();
+        if open >= self.most_open {
+            return Err(NodeError::TooManyOpen { open });
+        }
         let journal = &mut self.journal;
         let decided =
             member.machine.decide(now, self.starts.epoch(), user, &self.arms, &member.keys, journal)?;

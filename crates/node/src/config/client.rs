@@ -9,6 +9,7 @@ use super::serve::{AlgorithmTable, SettingTable};
 use super::{beside, five, hour, one, read, seconds, thousand};
 use crate::client::ClientConfig;
 use crate::error::NodeError;
+use crate::limits::ClientLimits;
 use crate::live::Known;
 use crate::store::Sync;
 use crate::terms::Terms;
@@ -46,6 +47,9 @@ pub struct ClientFile {
     /// Seconds that a client which is told to stop takes to send what it has learned and not sent yet; without, it
     /// keeps that for its next start.
     pub drain: Option<f64>,
+    /// What the app may take.
+    #[serde(default)]
+    pub limits: ClientLimits,
     /// The federation's terms, to decide before the coordinator was ever reached.
     pub terms: Option<TermsTable>,
 }
@@ -103,6 +107,7 @@ impl ClientFile {
             expiry: seconds(path, "expiry", self.expiry)?,
             snapshot_every: self.snapshot_every.max(1),
             longest_pause: seconds(path, "longest_pause", self.longest_pause)?,
+            limits: self.limits.clone(),
         })
     }
 }

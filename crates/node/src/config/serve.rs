@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::{beside, one, read, seconds, thousand};
 use crate::coordinator::CoordinatorConfig;
 use crate::error::NodeError;
+use crate::limits::ServeLimits;
 use crate::live::Known;
 use crate::store::Sync;
 use crate::terms::Terms;
@@ -36,6 +37,9 @@ pub struct ServeFile {
     /// Log entries after which a snapshot is written, if the log is twice as large as the last one by then.
     #[serde(default = "thousand")]
     pub snapshot_every: u64,
+    /// What strangers and clients may take.
+    #[serde(default)]
+    pub limits: ServeLimits,
     /// The algorithm: `kind`, and its parameters.
     pub algorithm: AlgorithmTable,
     /// What is given before anything is learned; not in lockstep, where the scenario says it.
@@ -152,6 +156,7 @@ impl ServeFile {
             terms,
             tick: seconds(path, "tick", self.tick)?,
             snapshot_every: self.snapshot_every.max(1),
+            limits: self.limits.clone(),
         })
     }
 }

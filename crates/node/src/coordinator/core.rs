@@ -195,6 +195,7 @@ impl Core {
                 let status = CoordinatorStatus {
                     rounds: self.books.rounds,
                     clusters: self.books.clusters,
+                    waiting_for: self.machine.waiting_for().into_iter().map(|client| client.0).collect(),
                     params_version: self.machine.params().0,
                     members: self.members.len(),
                     connected: self.members.connected.len(),

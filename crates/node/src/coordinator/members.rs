@@ -8,6 +8,7 @@ use cahoots_core::{NodeId, wire};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
+use crate::limits::{NAME, cut};
 use crate::transport::proto::{Frame, Hello};
 use crate::transport::{Outbox, Session};
 
@@ -194,7 +195,7 @@ impl Members {
         if hello.federation != federation {
             return last(format!(
                 "this is the coordinator of federation {federation:?}, not of {:?}: correct `federation` or `coordinator`",
-                hello.federation
+                cut(&hello.federation, NAME)
             ));
         }
         if hello.client as usize >= clients {

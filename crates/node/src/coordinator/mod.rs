@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::control::Order;
 use crate::error::NodeError;
+use crate::limits::{Counters, Refusals, ServeLimits};
 use crate::live::Known;
 use crate::store::Sync;
 use crate::terms::Terms;
@@ -48,6 +49,8 @@ pub struct CoordinatorConfig {
     pub tick: Duration,
     /// Log entries after which a snapshot is written, if the log is twice as large as the last one by then.
     pub snapshot_every: u64,
+    /// What strangers and clients may take.
+    pub limits: ServeLimits,
 }
 
 /// What a coordinator tells about itself.
@@ -75,8 +78,13 @@ pub struct CoordinatorStatus {
     pub rounds: u64,
     /// Clusters as they now stand, where there are any.
     pub clusters: Option<u64>,
+    /// Clients whose answer a round waits for: `deadline` and `quorum`, where the algorithm has them, let it go on
+    /// without; `cahoots members FILE remove` excuses one for good.
+    pub waiting_for: Vec<u32>,
     /// How often parameters that may change have changed.
     pub params_version: u64,
+    /// What the limits refused since the start of this process.
+    pub limits: Refusals,
 }
 
 /// Whose a coordinator's store says that it is.
@@ -134,6 +142,7 @@ pub type States = Vec<Vec<u8>>;
 ///     terms,
 ///     tick: Duration::from_secs(1),
 ///     snapshot_every: 1000,
+///     limits: Default::default(),
 /// })?);
 /// let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
 /// let url = format!("http://{}", listener.local_addr()?);
@@ -158,12 +167,14 @@ pub struct Coordinator {
     thread: Option<JoinHandle<Result<(), NodeError>>>,
     finished: Option<oneshot::Receiver<States>>,
     tick: Duration,
+    limits: ServeLimits,
+    counters: Arc<Counters>,
 }
 
 impl Coordinator {
     /// Opens the store, replays what a kill interrupted, and is ready for streams.
     pub fn start(config: CoordinatorConfig) -> Result<Coordinator, NodeError> {
-        let tick = config.tick;
+        let (tick, limits) = (config.tick, config.limits.clone());
         let (finish, finished) = oneshot::channel();
         let core = Core::open(config, finish)?;
         let (commands, inbox) = mpsc::channel(QUEUE);
@@ -171,7 +182,14 @@ impl Coordinator {
             .name("cahoots-coordinator".into())
             .spawn(move || core.run(inbox))
             .map_err(|e| NodeError::Stopped(e.to_string()))?;
-        Ok(Coordinator { commands, thread: Some(thread), finished: Some(finished), tick })
+        Ok(Coordinator {
+            commands,
+            thread: Some(thread),
+            finished: Some(finished),
+            tick,
+            limits,
+            counters: Arc::default(),
+        })
     }
 
     /// Serves streams on `listener` until the coordinator stops or fails.
@@ -188,8 +206,10 @@ impl Coordinator {
                 }
             }
         });
+        let (limits, counters) = (self.limits.clone(), self.counters.clone());
+        let serving = transport::serve(listener, self.commands.clone(), limits, counters, self.ended());
         let served = tokio::select! {
-            served = transport::serve(listener, self.commands.clone(), self.ended()) => served,
+            served = serving => served,
             // Clients that will not let go are left behind.
             () = async { self.ended().await; tokio::time::sleep(Duration::from_secs(1)).await } => Ok(()),
         };
@@ -212,7 +232,8 @@ impl Coordinator {
     pub async fn status(&self) -> Option<CoordinatorStatus> {
         let (answer, status) = oneshot::channel();
         self.commands.send(Command::Status(answer)).await.ok()?;
-        status.await.ok()
+        let status = status.await.ok()?;
+        Some(CoordinatorStatus { limits: self.counters.read(), ..status })
     }
 
     /// Who ever joined, and is not forgotten.

@@ -10,6 +10,7 @@ use tonic::transport::Endpoint;
 use super::MAX_FRAME;
 use super::proto::Frame;
 use super::proto::federation_client::FederationClient;
+use crate::limits::{REASON, cut};
 
 /// Frames from the other side.
 pub struct Stream(Streaming<Frame>);
@@ -28,15 +29,20 @@ pub async fn dial(coordinator: &str, frames: mpsc::Receiver<Frame>) -> Result<St
     let mut client = FederationClient::new(channel)
         .max_decoding_message_size(MAX_FRAME)
         .max_encoding_message_size(MAX_FRAME);
-    let answer = client.link(ReceiverStream::new(frames)).await.map_err(|e| e.message().to_string())?;
+    let answer = client.link(ReceiverStream::new(frames)).await.map_err(|e| words(e.message()))?;
     Ok(Stream(answer.into_inner()))
 }
 
 impl Stream {
     /// The next frame; `None` when the other side has closed.
     pub async fn next(&mut self) -> Result<Option<Frame>, String> {
-        self.0.message().await.map_err(|e| e.message().to_string())
+        self.0.message().await.map_err(|e| words(e.message()))
     }
+}
+
+/// What the other side says.
+fn words(said: &str) -> String {
+    cut(said, REASON).into_owned()
 }
 
 /// The innermost cause: what the user can do something about.

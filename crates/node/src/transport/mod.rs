@@ -2,8 +2,11 @@
 //! Nothing here knows what a machine is; whoever secures a connection does it here.
 
 mod dial;
+mod guard;
 mod listen;
 mod outbox;
+mod pass;
+mod weighed;
 
 #[allow(missing_docs, clippy::all)]
 pub mod proto {

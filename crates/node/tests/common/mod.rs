@@ -1,6 +1,8 @@
 //! A federation in this process, and clients that speak the stream themselves.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub(crate) mod stranger;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +13,7 @@ use cahoots_core::drive::{Saved, saved_server};
 use cahoots_core::{Keys, LinearStats, NodeId, Setting, wire};
 use cahoots_node::client::{Client, ClientConfig};
 use cahoots_node::coordinator::{Coordinator, CoordinatorConfig, CoordinatorStatus};
+use cahoots_node::limits::{ClientLimits, Refusals, ServeLimits};
 use cahoots_node::store::{Store, Sync};
 use cahoots_node::transport::proto::{Frame, Hello, Welcome};
 use cahoots_node::transport::{EnvelopeHeader, Kind, Outbox, Stream, dial, frame};
@@ -65,6 +68,7 @@ pub(crate) fn open(known: &Arc<Known>, folder: &Path, url: &str, client: u32) ->
         expiry: Duration::from_secs(3600),
         snapshot_every: 1000,
         longest_pause: TICK,
+        limits: ClientLimits::default(),
     })
     .unwrap()
 }
@@ -99,7 +103,12 @@ pub(crate) struct Federation {
 
 impl Federation {
     pub(crate) fn start(known: &Arc<Known>, terms: Terms) -> Federation {
-        Federation::resume(known, terms, Arc::new(tempfile::tempdir().unwrap()), "127.0.0.1:0")
+        Federation::start_within(known, terms, ServeLimits::default())
+    }
+
+    /// With limits of its own.
+    pub(crate) fn start_within(known: &Arc<Known>, terms: Terms, limits: ServeLimits) -> Federation {
+        Federation::at(known, terms, Arc::new(tempfile::tempdir().unwrap()), "127.0.0.1:0", limits)
     }
 
     /// Where it was, if it was there before.
@@ -108,6 +117,16 @@ impl Federation {
         terms: Terms,
         folder: Arc<tempfile::TempDir>,
         address: &str,
+    ) -> Federation {
+        Federation::at(known, terms, folder, address, ServeLimits::default())
+    }
+
+    fn at(
+        known: &Arc<Known>,
+        terms: Terms,
+        folder: Arc<tempfile::TempDir>,
+        address: &str,
+        limits: ServeLimits,
     ) -> Federation {
         let runtime = runtime();
         let config = CoordinatorConfig {
@@ -118,6 +137,7 @@ impl Federation {
             terms: terms.clone(),
             tick: TICK,
             snapshot_every: 1000,
+            limits,
         };
         let coordinator = Arc::new(Coordinator::start(config).unwrap());
         let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
@@ -140,6 +160,10 @@ impl Federation {
 
     pub(crate) fn status(&self) -> CoordinatorStatus {
         self.runtime.block_on(self.coordinator.status()).expect("it runs")
+    }
+
+    pub(crate) async fn counted(&self) -> Refusals {
+        self.coordinator.status().await.expect("it runs").limits
     }
 
     pub(crate) fn change(&self, params: &str) -> Result<u64, String> {

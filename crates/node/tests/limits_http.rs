@@ -1,0 +1,214 @@
+//! Apps that ask for too much: of memory, of time, of places.
+
+mod common;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cahoots_core::Setting;
+use cahoots_node::client::{Client, ClientConfig};
+use cahoots_node::http;
+use cahoots_node::limits::{ClientLimits, Refusals};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+
+use common::stranger::resident;
+use common::{FEDERATION, PATIENCE, known, runtime, terms, until};
+
+/// A client with two features per arm, on its own.
+struct Served {
+    runtime: Runtime,
+    client: Arc<Client>,
+    address: String,
+    _folder: tempfile::TempDir,
+}
+
+fn served(limits: ClientLimits) -> Served {
+    let folder = tempfile::tempdir().unwrap();
+    let terms = terms(&known(), "async-linucb", "upload_ratio = inf", Setting::linear(1, 2, 2));
+    let config = Client::builder(known(), FEDERATION, 0).store(folder.path().join("client")).terms(terms);
+    let client = Arc::new(Client::open(ClientConfig { limits, ..config.config() }).unwrap());
+    let runtime = runtime();
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    runtime.spawn(http::serve(listener, client.clone()));
+    Served { runtime, client, address, _folder: folder }
+}
+
+impl Served {
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(&self.address).await.unwrap()
+    }
+
+    /// The status and the words of an answer.
+    async fn post(&self, path: &str, body: &str) -> (u16, Value) {
+        let length = body.len();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+        );
+        let mut stream = self.connect().await;
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // Whoever is refused early need not send the rest.
+        let _ = stream.write_all(body.as_bytes()).await;
+        answer(&mut stream).await
+    }
+
+    fn ask(&self, path: &str, body: &str) -> (u16, Value) {
+        self.runtime.block_on(self.post(path, body))
+    }
+
+    fn refusals(&self) -> Refusals {
+        self.client.status().limits
+    }
+}
+
+async fn answer(stream: &mut TcpStream) -> (u16, Value) {
+    let mut came = Vec::new();
+    let reading = async {
+        while let Ok(n) = stream.read_buf(&mut came).await
+            && n > 0
+            && !came.ends_with(b"}")
+        {}
+    };
+    tokio::time::timeout(PATIENCE, reading).await.expect("an answer");
+    let text = String::from_utf8_lossy(&came);
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+    (head[9..12].parse().unwrap(), serde_json::from_str(body).unwrap())
+}
+
+async fn closed(stream: &mut TcpStream) {
+    let mut rest = Vec::new();
+    let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await.expect("it is closed");
+}
+
+const FINE: &str = r#"{"arms": [[1, 0], [0, 1]]}"#;
+
+#[test]
+fn heads_and_bodies_that_do_not_come_are_not_waited_for() {
+    let short = Duration::from_millis(300);
+    let served = served(ClientLimits { head: short, body: short, ..ClientLimits::default() });
+    served.runtime.block_on(async {
+        let mut silent = served.connect().await;
+        let mut slow = served.connect().await;
+        slow.write_all(b"POST /decide HTTP/1.1\r\nho").await.unwrap();
+        let mut kept = served.connect().await;
+        let whole =
+            format!("POST /decide HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{FINE}", FINE.len());
+        kept.write_all(whole.as_bytes()).await.unwrap();
+        assert_eq!(answer(&mut kept).await.0, 200);
+        for stream in [&mut silent, &mut slow, &mut kept] {
+            closed(stream).await;
+        }
+        let mut bodiless = served.connect().await;
+        bodiless.write_all(b"POST /decide HTTP/1.1\r\nhost: x\r\ncontent-length: 30\r\n\r\n{").await.unwrap();
+        let (status, words) = answer(&mut bodiless).await;
+        assert!(
+            status == 408 && words["error"].as_str().unwrap().contains("limits.body"),
+            "{status} {words}"
+        );
+    });
+    until("all are counted", || served.refusals().late == 4);
+}
+
+#[test]
+fn connections_beyond_the_most_are_closed_as_they_come() {
+    let served = served(ClientLimits { connections: 2, ..ClientLimits::default() });
+    served.runtime.block_on(async {
+        let (first, _second) = (served.connect().await, served.connect().await);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        for _ in 0..3 {
+            closed(&mut served.connect().await).await;
+        }
+        drop(first);
+    });
+    assert_eq!(served.refusals().connections, 3);
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(served.ask("/decide", FINE).0, 200);
+}
+
+#[test]
+fn large_bodies_are_refused_before_they_are_read_and_others_go_on() {
+    let served = served(ClientLimits::default());
+    let rows = format!("{{\"arms\":[{}[1]]}}", "[1],".repeat(31 << 18));
+    let before = resident();
+    served.runtime.block_on(async {
+        let head = b"POST /decide HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1f00000\r\n";
+        let (mut chunked, mut slowest) = (served.connect().await, Duration::ZERO);
+        chunked.write_all(head).await.unwrap();
+        let (mut read, mut write) = chunked.split();
+        let sending = async { drop(write.write_all(rows.as_bytes()).await) };
+        let answered = async {
+            let mut came = vec![0; 400];
+            let n = read.read(&mut came).await.unwrap();
+            String::from_utf8_lossy(&came[..n]).into_owned()
+        };
+        let others = async {
+            for _ in 0..50 {
+                let begun = Instant::now();
+                assert_eq!(served.post("/decide", FINE).await.0, 200);
+                slowest = slowest.max(begun.elapsed());
+            }
+        };
+        let ((), answered, (), announced) =
+            tokio::join!(sending, answered, others, served.post("/decide", &rows));
+        assert!(answered.contains("413") && answered.contains("limits.body_bytes"), "{answered}");
+        let (status, words) = announced;
+        assert!(status == 413 && words["error"].as_str().unwrap().contains("limits.body_bytes"), "{words}");
+        assert!(slowest < Duration::from_secs(1), "others waited for {slowest:?}");
+    });
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 48 << 20, "{} MB", grown >> 20);
+    assert_eq!(served.refusals().too_large, 2);
+}
+
+#[test]
+fn what_becomes_large_when_it_is_read_is_refused_where_it_begins() {
+    let served = served(ClientLimits { arms: 100, ..ClientLimits::default() });
+    let rows = |row: &str, n: usize| format!("{{\"arms\":[{}{row}]}}", format!("{row},").repeat(n - 1));
+    let before = resident();
+    // Each is within the bytes of a body.
+    let (status, words) = served.ask("/decide", &rows("[1]", 900_000));
+    assert!(status == 400 && words["error"].as_str().unwrap().contains("2 are expected"), "{words}");
+    let (status, words) = served.ask("/decide", &rows("[1,1]", 600_000));
+    assert!(status == 413 && words["error"].as_str().unwrap().contains("limits.arms"), "{words}");
+    assert!(words["error"].as_str().unwrap().contains("100 is the most"), "{words}");
+    assert_eq!(served.ask("/decide", &rows("[1,1]", 100)).0, 200);
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 48 << 20, "{} MB", grown >> 20);
+    assert_eq!(served.refusals().too_large, 1);
+}
+
+#[test]
+fn open_decisions_are_limited_and_the_words_say_what_to_do() {
+    let served = served(ClientLimits { open_decisions: 3, ..ClientLimits::default() });
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(served.ask("/decide", FINE).1["id"].clone());
+    }
+    let (status, words) = served.ask("/decide", FINE);
+    let said = words["error"].as_str().unwrap();
+    assert!(status == 429 && said.contains("limits.open_decisions") && said.contains("abandon"), "{words}");
+    assert_eq!(served.refusals().open_decisions, 1);
+    assert_eq!(served.ask("/reward", &json!({ "id": ids[0], "reward": 1 }).to_string()).0, 200);
+    assert_eq!(served.ask("/abandon", &json!({ "id": ids[1] }).to_string()).0, 200);
+    for expected in [200, 200, 429] {
+        assert_eq!(served.ask("/decide", FINE).0, expected);
+    }
+}
+
+#[test]
+fn what_an_app_said_wrongly_is_not_said_back_at_length() {
+    let served = served(ClientLimits::default());
+    let long = "x".repeat(50_000);
+    for (path, body) in [
+        ("/reward", json!({ "id": long, "reward": 1 })),
+        ("/reward", json!({ "id": format!("a\nb{long}"), "reward": 1 })),
+        ("/decide", json!({ "arms": 2, long.as_str(): 1 })),
+    ] {
+        let (status, words) = served.ask(path, &body.to_string());
+        let said = words["error"].as_str().unwrap();
+        assert!(status == 400 && said.len() < 1500 && !said.contains('\n'), "{status} {} bytes", said.len());
+    }
+}
