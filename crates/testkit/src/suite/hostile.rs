@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use cahoots_core::drive::{Encoded, Event, Host, Outcome};
+use cahoots_core::message::Message as _;
 use cahoots_core::{Algorithm, Effects, Keys, Machine, NodeId, Setting, custom, message, snapshot, wire};
 use cahoots_sim::driver::Options;
 use cahoots_sim::run::{Scenario, prepare};
@@ -68,7 +69,12 @@ fn try_on<M: Machine>(host: &Host<M>, from: NodeId, payload: &[u8]) -> u64 {
             assert!(heard, "{}'s machine was shown a message of {from}, whom it does not hear", seat.me);
             let unchanged = snapshot::save(copy.machine()) == snapshot::save(host.machine());
             assert!(unchanged, "a refused message changed the machine: {why}");
-            assert!(out.is_empty(), "a refused message had an answer");
+            // Whoever sent it may be told that it was refused; nothing else, and nobody else.
+            let receipt = message::decode::<M::Msg>(payload).ok().and_then(|message| message.receipt());
+            let told = receipt.and_then(|receipt| M::Msg::refused(receipt, why.to_string()));
+            let told: Vec<_> = told.iter().map(|told| (from, message::encode(told))).collect();
+            let said: Vec<_> = out.iter().map(|said| (said.to, message::encode(&said.message))).collect();
+            assert_eq!(said, told, "a refused message had another answer than its refusal");
             return 1;
         }
         Err(why) => {
