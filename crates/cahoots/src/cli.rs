@@ -42,7 +42,7 @@ impl Cli {
     /// Our algorithms and our worlds.
     pub fn new() -> Cli {
         Cli {
-            simulated: Catalogue::new(ours()),
+            simulated: crate::catalogue(),
             live: Live::new(ours()),
             #[cfg(feature = "contract")]
             suites: ours(),

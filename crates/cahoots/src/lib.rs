@@ -114,7 +114,7 @@ pub use cahoots_sim::catalogue::Catalogue;
 
 /// Our algorithms and our worlds, to which others can be added.
 pub fn catalogue() -> Catalogue {
-    Catalogue::new(cahoots_algorithms::registry::ours())
+    Catalogue::clone(&cahoots_lab::catalogue())
 }
 
 /// What an algorithm needs, for `use cahoots::prelude::*`.

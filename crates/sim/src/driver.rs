@@ -9,11 +9,12 @@ mod books;
 mod views;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
 
 use cahoots_core::drive::{Encoded, Event, Host, Incoming, LearnerHost, Outcome, Typed};
 use cahoots_core::{
-    Algorithm, ArmBuffer, DecisionId, Effects, Keys, Learner, Membership, NodeId, Seats, Tick, UserId,
-    message,
+    Algorithm, ArmBuffer, DecisionId, Effects, Keys, Learner, Machine, Membership, NodeId, Seats, Tick,
+    UserId, message,
 };
 
 pub use books::MessageObserver;
@@ -59,6 +60,11 @@ pub struct Options {
 /// ```
 pub struct Simulation<A: Algorithm> {
     valid: A::Valid,
+    engine: Engine<A::Client, A::Server>,
+}
+
+/// All of a simulation that depends on its machines alone: algorithms that share machines share this code too.
+pub struct Engine<C: Learner, S> {
     world: Box<dyn World>,
     arrivals: Arrivals,
     rewards: Rewards,
@@ -70,15 +76,29 @@ pub struct Simulation<A: Algorithm> {
     seats: Seats,
     /// Whether clients may have to clip a reward, which the sum of a block does not allow.
     clipped: bool,
-    clients: Vec<LearnerHost<A::Client>>,
-    server: Host<A::Server>,
+    clients: Vec<LearnerHost<C>>,
+    server: Host<S>,
     joined: Vec<bool>,
-    books: Books<A::Msg>,
+    books: Books<C::Msg>,
     wakes: BTreeSet<(Tick, NodeId)>,
     late: BTreeMap<Tick, Vec<LateReward>>,
-    effects: Effects<A::Msg>,
+    effects: Effects<C::Msg>,
     arms: ArmBuffer,
     arriving: Vec<UserId>,
+}
+
+impl<A: Algorithm> Deref for Simulation<A> {
+    type Target = Engine<A::Client, A::Server>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.engine
+    }
+}
+
+impl<A: Algorithm> DerefMut for Simulation<A> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.engine
+    }
 }
 
 struct LateReward {
@@ -118,9 +138,8 @@ impl<A: Algorithm> Simulation<A> {
         let seat = seats.seat(NodeId::SERVER);
         let horizon = setting.horizon;
         let server = A::server(&valid, &seat);
-        Simulation {
+        let engine = Engine {
             server: Host::new(seat, server),
-            valid,
             arrivals,
             rewards,
             options,
@@ -139,11 +158,14 @@ impl<A: Algorithm> Simulation<A> {
             arms: ArmBuffer::default(),
             arriving: Vec::new(),
             world,
-        }
+        };
+        Simulation { valid, engine }
     }
+}
 
+impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
     /// Shows every message to `observer` as it is sent (once, however often the network repeats it).
-    pub fn on_message(&mut self, observer: MessageObserver<A::Msg>) {
+    pub fn on_message(&mut self, observer: MessageObserver<C::Msg>) {
         self.books.observer = Some(observer);
     }
 
@@ -227,7 +249,7 @@ impl<A: Algorithm> Simulation<A> {
         self.deliver();
     }
 
-    fn decide(&mut self, index: usize, pending: <A::Client as Learner>::Pending) -> DecisionId {
+    fn decide(&mut self, index: usize, pending: C::Pending) -> DecisionId {
         let decision = self.clients[index].next_id(0);
         self.learner(index, |client, now, keys, effects, out| {
             client.decide(now, decision, pending, keys, effects, out);
@@ -241,13 +263,7 @@ impl<A: Algorithm> Simulation<A> {
         });
     }
 
-    fn await_reward(
-        &mut self,
-        due: Tick,
-        index: usize,
-        pending: <A::Client as Learner>::Pending,
-        reward: Option<f64>,
-    ) {
+    fn await_reward(&mut self, due: Tick, index: usize, pending: C::Pending, reward: Option<f64>) {
         let decision = self.decide(index, pending);
         let late = LateReward { client: NodeId(index as u32), decision, reward };
         self.late.entry(due).or_default().push(late);
@@ -304,7 +320,7 @@ impl<A: Algorithm> Simulation<A> {
     }
 
     /// Something happens to a machine.
-    fn event<T: Incoming<A::Msg>>(&mut self, node: NodeId, event: Event<T>) -> Outcome {
+    fn event<T: Incoming<C::Msg>>(&mut self, node: NodeId, event: Event<T>) -> Outcome {
         let mut outcome = Ok(Outcome::Done);
         if node == NodeId::SERVER {
             let before = self.server.wake();
@@ -329,13 +345,7 @@ impl<A: Algorithm> Simulation<A> {
     fn learner(
         &mut self,
         index: usize,
-        step: impl FnOnce(
-            &mut LearnerHost<A::Client>,
-            Tick,
-            &Keys,
-            &mut Effects<A::Msg>,
-            &mut Sending<'_, A::Msg>,
-        ),
+        step: impl FnOnce(&mut LearnerHost<C>, Tick, &Keys, &mut Effects<C::Msg>, &mut Sending<'_, C::Msg>),
     ) {
         let node = NodeId(index as u32);
         let client = &mut self.clients[index];

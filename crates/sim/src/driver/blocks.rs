@@ -1,11 +1,11 @@
 //! Planned pulls, run many ticks at a time.
 
-use cahoots_core::{Algorithm, Learner, UserId, plan};
+use cahoots_core::{Learner, Machine, UserId, plan};
 
-use super::Simulation;
+use super::Engine;
 use crate::rewards::Rewards;
 
-impl<A: Algorithm> Simulation<A> {
+impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
     /// Ticks that can be run as one block: everyone arrives at every tick,
     /// everyone's pulls are fixed, and nothing else happens meanwhile.
     pub(super) fn block_length(&self) -> u64 {

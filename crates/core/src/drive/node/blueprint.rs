@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::around::{Agreed, Around};
-use super::client::Client;
-use super::server::Server;
+use super::driven::{Change, Driven};
 use super::{ClientNode, ServerNode};
 use crate::contract::machine::{Algorithm, Machine};
 use crate::contract::setting::{Seats, Setting};
@@ -39,27 +38,37 @@ impl<A: Algorithm> Blueprint<A> {
     /// A server, new or as it was saved.
     pub fn server(&self, saved: Option<Saved<'_>>) -> Result<Box<dyn ServerNode>, SnapshotError> {
         let seat = Seats::of::<A>(&self.valid, &self.setting).seat(NodeId::SERVER);
+        let change: Change<A::Server> = |agreed, params, server| {
+            let valid = agreed.check::<A>(params)?;
+            server.into_iter().for_each(|server| A::change_server(&valid, server));
+            Ok(())
+        };
         let Some(saved) = saved else {
             let host = Host::new(seat.clone(), A::server(&self.valid, &seat));
-            return Ok(Box::new(Server::<A> { host, agreed: self.agreed(), around: Around::default() }));
+            return Ok(Box::new(Driven { host, agreed: self.agreed(), around: Around::default(), change }));
         };
         let (parts, version, params): (host::Parts<A::Server>, _, _) = snapshot::restore(saved.state)?;
         let agreed = Agreed { version, params, ..self.agreed() };
         let host = Host::from_parts(seat, parts);
-        Ok(Box::new(Server::<A> { host, agreed, around: Around::restore(saved.queues)? }))
+        Ok(Box::new(Driven { host, agreed, around: Around::restore(saved.queues)?, change }))
     }
 
     /// A client, new or as it was saved.
     pub fn client(&self, me: NodeId, saved: Option<Saved<'_>>) -> Result<Box<dyn ClientNode>, SnapshotError> {
         let seat = Seats::of::<A>(&self.valid, &self.setting).seat(me);
+        let change: Change<A::Client> = |agreed, params, client| {
+            let valid = agreed.check::<A>(params)?;
+            client.into_iter().for_each(|client| A::change_client(&valid, client));
+            Ok(())
+        };
         let Some(saved) = saved else {
             let host = LearnerHost::new(seat.clone(), A::client(&self.valid, &seat), REMEMBER);
-            return Ok(Box::new(Client::<A> { host, agreed: self.agreed(), around: Around::default() }));
+            return Ok(Box::new(Driven { host, agreed: self.agreed(), around: Around::default(), change }));
         };
         let (parts, version, params): (learner::Parts<A::Client>, _, _) = snapshot::restore(saved.state)?;
         let agreed = Agreed { version, params, ..self.agreed() };
         let host = LearnerHost::from_parts(seat, parts, REMEMBER);
-        Ok(Box::new(Client::<A> { host, agreed, around: Around::restore(saved.queues)? }))
+        Ok(Box::new(Driven { host, agreed, around: Around::restore(saved.queues)?, change }))
     }
 
     fn agreed(&self) -> Agreed {

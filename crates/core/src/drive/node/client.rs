@@ -7,7 +7,7 @@ use super::driven::{Driven, Hosting};
 use super::{ClientNode, Decided, Log};
 use crate::contract::arms::{ArmBuffer, ArmError};
 use crate::contract::context::Effects;
-use crate::contract::machine::{Algorithm, Learner};
+use crate::contract::machine::Learner;
 use crate::contract::setting::Seat;
 use crate::drive::decision::{DecisionId, RewardError, Taken};
 use crate::drive::event::{Input, Outcome};
@@ -16,17 +16,17 @@ use crate::drive::learner::LearnerHost;
 use crate::ids::{NodeId, Tick, UserId};
 use crate::rng::Keys;
 
-pub(super) type Client<A> = Driven<A, LearnerHost<<A as Algorithm>::Client>>;
+pub(super) type Client<L> = Driven<LearnerHost<L>>;
 
-impl<A: Algorithm> Hosting<A> for LearnerHost<A::Client> {
-    type Machine = A::Client;
-    type Pending = <A::Client as Learner>::Pending;
+impl<L: Learner> Hosting for LearnerHost<L> {
+    type Machine = L;
+    type Pending = L::Pending;
 
-    fn host(&self) -> &Host<A::Client> {
+    fn host(&self) -> &Host<L> {
         LearnerHost::host(self)
     }
 
-    fn host_mut(&mut self) -> &mut Host<A::Client> {
+    fn host_mut(&mut self) -> &mut Host<L> {
         LearnerHost::host_mut(self)
     }
 
@@ -35,7 +35,7 @@ impl<A: Algorithm> Hosting<A> for LearnerHost<A::Client> {
         now: Tick,
         input: Input<Self::Pending>,
         keys: &Keys,
-        effects: &mut Effects<A::Msg>,
+        effects: &mut Effects<L::Msg>,
         out: &mut Posting<'_>,
     ) -> Result<Outcome, String> {
         match input {
@@ -56,10 +56,6 @@ impl<A: Algorithm> Hosting<A> for LearnerHost<A::Client> {
         Ok(Outcome::Done)
     }
 
-    fn change(&mut self, valid: &A::Valid) {
-        A::change_client(valid, self.host_mut().machine_mut());
-    }
-
     fn parts(&self) -> impl Serialize {
         LearnerHost::parts(self)
     }
@@ -69,7 +65,7 @@ impl<A: Algorithm> Hosting<A> for LearnerHost<A::Client> {
     }
 }
 
-impl<A: Algorithm> ClientNode for Client<A> {
+impl<L: Learner> ClientNode for Client<L> {
     fn decide(
         &mut self,
         now: Tick,

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use super::around::{Agreed, Around, CHECKED, Posting, entry, read};
 use super::{Log, Node, Step};
 use crate::contract::context::Effects;
-use crate::contract::machine::{Algorithm, Machine, Membership};
+use crate::contract::machine::{Machine, Membership};
 use crate::drive::event::{Event, Input, Outcome, Timed};
 use crate::drive::host::Host;
 use crate::drive::link::{Arrival, Ends};
@@ -17,14 +17,19 @@ use crate::ids::{NodeId, Tick};
 use crate::rng::Keys;
 
 /// A host in a deployment, with what is around it.
-pub(super) struct Driven<A: Algorithm, H> {
+pub(super) struct Driven<H: Hosting> {
     pub(super) host: H,
     pub(super) agreed: Agreed,
-    pub(super) around: Around<A::Msg>,
+    pub(super) around: Around<<H::Machine as Machine>::Msg>,
+    pub(super) change: Change<H::Machine>,
 }
 
+/// Checks parameters that are to hold from now on, and tells a machine, where one is given. All that a node knows of
+/// its algorithm beside its machine: algorithms that share machines share the rest.
+pub(super) type Change<M> = fn(&Agreed, &str, Option<&mut M>) -> Result<(), ParamError>;
+
 /// In what the hosts of clients and coordinators differ.
-pub(super) trait Hosting<A: Algorithm>: Send {
+pub(super) trait Hosting: Send {
     /// What is hosted.
     type Machine: Machine;
     /// What its decisions keep until their reward comes.
@@ -40,18 +45,16 @@ pub(super) trait Hosting<A: Algorithm>: Send {
         now: Tick,
         input: Input<Self::Pending>,
         keys: &Keys,
-        effects: &mut Effects<A::Msg>,
+        effects: &mut Effects<<Self::Machine as Machine>::Msg>,
         out: &mut Posting<'_>,
     ) -> Result<Outcome, String>;
-    /// The machine goes by other parameters from now on.
-    fn change(&mut self, valid: &A::Valid);
     /// All that is to be restored.
     fn parts(&self) -> impl Serialize;
     /// The machine and its numbers, as the simulator writes them.
     fn state(&self) -> Vec<u8>;
 }
 
-impl<A: Algorithm, H: Hosting<A>> Driven<A, H> {
+impl<H: Hosting> Driven<H> {
     fn apply(&mut self, now: Tick, input: Input<H::Pending>, keys: &Keys) -> Result<Outcome, String> {
         if let Input::Change { version, params } = input {
             self.apply_change(version, params).map_err(|e| e.to_string())?;
@@ -75,7 +78,7 @@ impl<A: Algorithm, H: Hosting<A>> Driven<A, H> {
     }
 
     fn apply_change(&mut self, version: u64, params: String) -> Result<(), ParamError> {
-        self.host.change(&self.agreed.check::<A>(&params)?);
+        (self.change)(&self.agreed, &params, Some(self.host.host_mut().machine_mut()))?;
         (self.agreed.version, self.agreed.params) = (version, params);
         Ok(())
     }
@@ -93,7 +96,7 @@ impl<A: Algorithm, H: Hosting<A>> Driven<A, H> {
     }
 }
 
-impl<A: Algorithm, H: Hosting<A>> Node for Driven<A, H> {
+impl<H: Hosting> Node for Driven<H> {
     fn check(&self, from: NodeId, sequence: u64, skipped: u64) -> Result<Arrival, Misbehaviour> {
         self.host.host().check(from, sequence, skipped)
     }
@@ -103,7 +106,7 @@ impl<A: Algorithm, H: Hosting<A>> Node for Driven<A, H> {
     }
 
     fn change(&mut self, now: Tick, version: u64, params: &str, log: &mut dyn Log) -> Result<(), ParamError> {
-        self.agreed.check::<A>(params)?;
+        (self.change)(&self.agreed, params, None)?;
         if version > self.agreed.version {
             log.append(entry(now, &Input::<H::Pending>::Change { version, params: params.into() }));
             self.apply_change(version, params.into()).expect(CHECKED);

@@ -6,23 +6,23 @@ use super::ServerNode;
 use super::around::Posting;
 use super::driven::{Driven, Hosting};
 use crate::contract::context::Effects;
-use crate::contract::machine::Algorithm;
+use crate::contract::machine::Machine;
 use crate::drive::event::{Input, Outcome};
 use crate::drive::host::Host;
 use crate::ids::Tick;
 use crate::rng::Keys;
 
-pub(super) type Server<A> = Driven<A, Host<<A as Algorithm>::Server>>;
+pub(super) type Server<M> = Driven<Host<M>>;
 
-impl<A: Algorithm> Hosting<A> for Host<A::Server> {
-    type Machine = A::Server;
+impl<M: Machine> Hosting for Host<M> {
+    type Machine = M;
     type Pending = ();
 
-    fn host(&self) -> &Host<A::Server> {
+    fn host(&self) -> &Host<M> {
         self
     }
 
-    fn host_mut(&mut self) -> &mut Host<A::Server> {
+    fn host_mut(&mut self) -> &mut Host<M> {
         self
     }
 
@@ -31,7 +31,7 @@ impl<A: Algorithm> Hosting<A> for Host<A::Server> {
         now: Tick,
         input: Input<()>,
         keys: &Keys,
-        effects: &mut Effects<A::Msg>,
+        effects: &mut Effects<M::Msg>,
         out: &mut Posting<'_>,
     ) -> Result<Outcome, String> {
         match input {
@@ -45,10 +45,6 @@ impl<A: Algorithm> Hosting<A> for Host<A::Server> {
         }
     }
 
-    fn change(&mut self, valid: &A::Valid) {
-        A::change_server(valid, self.machine_mut());
-    }
-
     fn parts(&self) -> impl Serialize {
         Host::parts(self)
     }
@@ -58,4 +54,4 @@ impl<A: Algorithm> Hosting<A> for Host<A::Server> {
     }
 }
 
-impl<A: Algorithm> ServerNode for Server<A> {}
+impl<M: Machine> ServerNode for Server<M> {}
