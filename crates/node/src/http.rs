@@ -12,7 +12,7 @@ use cahoots_core::decision::{RewardError, Taken};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::de::{DeserializeOwned, DeserializeSeed};
 use serde::{Deserialize, Serialize};
@@ -176,7 +176,7 @@ fn health(client: &Client) -> Answer {
     }
 }
 
-fn json(status: StatusCode, value: &impl Serialize) -> Response<http_body_util::Full<Bytes>> {
+fn json(status: StatusCode, value: &impl Serialize) -> Answer {
     request::answer(status, serde_json::to_vec(value).expect("answers can be written").into())
 }
 

@@ -13,7 +13,7 @@ use cahoots_node::transport::{Kind, Outbox, dial, frame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use common::stranger::{resident, unfinished, unfinished_by};
+use common::stranger::{alone, frozen, resident, unfinished, unfinished_by};
 use common::{FEDERATION, Federation, PATIENCE, known, terms, until};
 
 fn linear() -> Terms {
@@ -82,6 +82,7 @@ fn a_stream_without_a_hello_is_told_so() {
 
 #[test]
 fn unfinished_frames_of_strangers_take_no_memory() {
+    let _alone = alone();
     let federation = within(ServeLimits::default());
     let before = resident();
     let refused = federation.runtime.block_on(async {
@@ -102,6 +103,7 @@ fn unfinished_frames_of_strangers_take_no_memory() {
 
 #[test]
 fn unfinished_frames_of_members_share_a_room_and_end() {
+    let _alone = alone();
     let terms = terms(&known(), "async-linucb", "ratio = 1.0", Setting::linear(41, 2, 2));
     let limits =
         ServeLimits { frames_bytes: 64 << 20, frame: Duration::from_millis(700), ..ServeLimits::default() };
@@ -140,6 +142,20 @@ fn strangers_cannot_go_on_in_small_frames() {
         tokio::time::timeout(PATIENCE, sending).await.expect("nothing more leaves").unwrap();
     });
     assert_eq!(federation.status().limits.too_large, 1);
+}
+
+#[test]
+fn a_member_that_answers_no_ping_is_given_up() {
+    let limits = ServeLimits { idle: Duration::from_millis(600), ..ServeLimits::default() };
+    let federation = within(limits);
+    let member = federation.client(0);
+    let _frozen = federation.runtime.block_on(frozen(federation.address(), hello(1, FEDERATION)));
+    assert_eq!(federation.status().connected, 2);
+    until("it is given up", || federation.status().connected == 1);
+    // Whoever is only quiet stays.
+    std::thread::sleep(Duration::from_secs(1));
+    let status = member.status();
+    assert!(status.connected && status.attempts == 1, "{status:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use cahoots_core::Setting;
 use cahoots_node::client::{Client, ClientConfig};
+use cahoots_node::config::ClientFile;
 use cahoots_node::http;
 use cahoots_node::limits::{ClientLimits, Refusals};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
-use common::stranger::resident;
+use common::stranger::{alone, resident};
 use common::{FEDERATION, PATIENCE, known, runtime, terms, until};
 
 /// A client with two features per arm, on its own.
@@ -130,6 +131,7 @@ fn connections_beyond_the_most_are_closed_as_they_come() {
 
 #[test]
 fn large_bodies_are_refused_before_they_are_read_and_others_go_on() {
+    let _alone = alone();
     let served = served(ClientLimits::default());
     let rows = format!("{{\"arms\":[{}[1]]}}", "[1],".repeat(31 << 18));
     let before = resident();
@@ -164,7 +166,35 @@ fn large_bodies_are_refused_before_they_are_read_and_others_go_on() {
 }
 
 #[test]
+fn large_bodies_wait_for_each_other_and_small_ones_do_not() {
+    let _alone = alone();
+    let limits =
+        ClientLimits { bodies_bytes: 256 << 10, body: Duration::from_secs(1), ..ClientLimits::default() };
+    let served = served(limits);
+    let row = "[0.123456789, 0.123456789]";
+    let large = format!("{{\"arms\":[{}{row}]}}", format!("{row},").repeat(7_000));
+    assert!((128 << 10..256 << 10).contains(&large.len()), "{}", large.len());
+    served.runtime.block_on(async {
+        // All but the end of it.
+        let head = format!("POST /decide HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", large.len());
+        let mut first = served.connect().await;
+        first.write_all(head.as_bytes()).await.unwrap();
+        first.write_all(&large.as_bytes()[..large.len() - 1]).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let (second, small) = tokio::join!(served.post("/decide", &large), served.post("/decide", FINE));
+        assert_eq!(small.0, 200);
+        assert!(
+            second.0 == 503 && second.1["error"].as_str().unwrap().contains("limits.bodies_bytes"),
+            "{second:?}"
+        );
+        assert_eq!(answer(&mut first).await.0, 408);
+        assert_eq!(served.post("/decide", &large).await.0, 200);
+    });
+}
+
+#[test]
 fn what_becomes_large_when_it_is_read_is_refused_where_it_begins() {
+    let _alone = alone();
     let served = served(ClientLimits { arms: 100, ..ClientLimits::default() });
     let rows = |row: &str, n: usize| format!("{{\"arms\":[{}{row}]}}", format!("{row},").repeat(n - 1));
     let before = resident();
@@ -210,5 +240,29 @@ fn what_an_app_said_wrongly_is_not_said_back_at_length() {
         let (status, words) = served.ask(path, &body.to_string());
         let said = words["error"].as_str().unwrap();
         assert!(status == 400 && said.len() < 1500 && !said.contains('\n'), "{status} {} bytes", said.len());
+    }
+}
+
+#[test]
+fn a_file_says_what_holds_and_is_told_what_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("client.toml");
+    let read = |limits: &str| {
+        let text = format!(
+            "federation = \"x\"\ncoordinator = \"http://x\"\nclient = 0\nstore = \"s\"\n\n[limits]\n{limits}"
+        );
+        std::fs::write(&path, text).unwrap();
+        ClientFile::read(&path).and_then(|file| file.config(&known(), &path)).map(|config| config.limits)
+    };
+    let limits = read("body = 2.5\nopen_decisions = 7").unwrap();
+    assert_eq!((limits.body, limits.open_decisions), (Duration::from_millis(2500), 7));
+    assert_eq!(limits.connections, ClientLimits::default().connections);
+    for (wrong, line, words) in [
+        ("arms = 10\nhead = 0", "client.toml:8", "at least 0.001"),
+        ("arms = -1", "client.toml:7", "-1"),
+        ("conections = 1", "client.toml:7", "connections"),
+    ] {
+        let error = read(wrong).unwrap_err().to_string();
+        assert!(error.contains(line) && error.contains(words), "{wrong}: {error}");
     }
 }

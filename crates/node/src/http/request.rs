@@ -1,7 +1,7 @@
 //! Bodies in, answers out.
 
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Body, Bytes, Incoming};
+use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use tokio::sync::SemaphorePermit;
@@ -10,11 +10,14 @@ use tokio::time::timeout;
 use super::Face;
 use crate::limits::Counters;
 
-/// A body that is read at once, and on the spot.
+/// A body of no more bytes needs no room, and is parsed on the spot.
 pub(super) const SMALL: usize = 64 << 10;
 
 /// What goes back.
 pub(super) type Answer = Response<Full<Bytes>>;
+
+/// A body, and the room that it takes while it is large.
+pub(super) type Body<'a> = (Bytes, Option<SemaphorePermit<'a>>);
 
 /// An error and its status.
 pub(super) struct Refused(pub(super) StatusCode, pub(super) String);
@@ -29,31 +32,17 @@ pub(super) fn answer(status: StatusCode, body: Bytes) -> Answer {
 
 impl Face {
     /// A whole body of at most `most` bytes, and the room that it takes while it is large.
-    pub(super) async fn body(
-        &self,
-        body: Incoming,
-        most: usize,
-    ) -> Result<(Bytes, Option<SemaphorePermit<'_>>), Refused> {
+    pub(super) async fn body(&self, body: Incoming, most: usize) -> Result<Body<'_>, Refused> {
         let announced = body.size_hint().exact().map(|length| length as usize);
         if announced.is_some_and(|length| length > most) {
             return Err(self.too_large(most));
         }
-        let late = |_| {
+        timeout(self.limits.body, self.collect(body, announced, most)).await.unwrap_or_else(|_| {
             Counters::count(&self.counters.late);
             let seconds = self.limits.body.as_secs_f64();
-            Refused(StatusCode::REQUEST_TIMEOUT, format!("no whole body within {seconds} s (limits.body)"))
-        };
-        let most_now = announced.unwrap_or(most);
-        let room = if most_now <= SMALL {
-            None
-        } else {
-            let whole = (self.limits.bodies_bytes >> 10).max(1);
-            let kib = most_now.div_ceil(1 << 10).min(whole) as u32;
-            let room = timeout(self.limits.body, self.room.acquire_many(kib)).await.map_err(late)?;
-            Some(room.expect("it is never closed"))
-        };
-        let read = timeout(self.limits.body, self.collect(body, announced, most)).await.map_err(late)??;
-        Ok((read, room))
+            let words = format!("no whole body came within {seconds} s (limits.body)");
+            Err(Refused(StatusCode::REQUEST_TIMEOUT, words))
+        })
     }
 
     async fn collect(
@@ -61,21 +50,40 @@ impl Face {
         mut body: Incoming,
         announced: Option<usize>,
         most: usize,
-    ) -> Result<Bytes, Refused> {
-        let mut parts: Vec<u8> = Vec::new();
+    ) -> Result<Body<'_>, Refused> {
+        let (mut parts, mut room) = (Vec::new(), None);
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|e| Refused(StatusCode::BAD_REQUEST, e.to_string()))?;
             let Ok(data) = frame.into_data() else { continue };
             // As a rule, all of it came at once.
             if parts.is_empty() && announced == Some(data.len()) {
-                return Ok(data);
+                return Ok((data, None));
             }
-            if parts.len() + data.len() > most {
+            let length = parts.len() + data.len();
+            if length > most {
                 return Err(self.too_large(most));
+            }
+            if length > SMALL && room.is_none() {
+                room = Some(self.room_for(announced.unwrap_or(most)).await?);
             }
             parts.extend_from_slice(&data);
         }
-        Ok(parts.into())
+        Ok((parts.into(), room))
+    }
+
+    /// Waits until other large bodies have been dealt with.
+    async fn room_for(&self, bytes: usize) -> Result<SemaphorePermit<'_>, Refused> {
+        let whole = (self.limits.bodies_bytes >> 10).max(1);
+        let kib = bytes.div_ceil(1 << 10).min(whole) as u32;
+        // Half of the time, so that it is not the body that seems to be late.
+        match timeout(self.limits.body / 2, self.room.acquire_many(kib)).await {
+            Ok(Ok(room)) => Ok(room),
+            _ => {
+                Counters::count(&self.counters.too_large);
+                let words = "other large bodies take all the room there is (limits.bodies_bytes): try again";
+                Err(Refused(StatusCode::SERVICE_UNAVAILABLE, words.into()))
+            }
+        }
     }
 
     fn too_large(&self, most: usize) -> Refused {

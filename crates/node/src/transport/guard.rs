@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(super) struct Stay {
     read: AtomicUsize,
     /// Until when it may be one.
     deadline: Mutex<Instant>,
-    /// Was it counted that it was late?
+    /// Was it counted among those that met a limit?
     counted: AtomicBool,
 }
 
@@ -56,10 +56,10 @@ impl Stay {
         self.welcome.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// It took too long; counted once.
-    pub(super) fn late(&self) {
+    /// It met a limit: a connection is counted once, by the first one that ends it.
+    pub(super) fn count(&self, counter: &AtomicU64) {
         if !self.counted.swap(true, Ordering::AcqRel) {
-            Counters::count(&self.counters.late);
+            Counters::count(counter);
         }
     }
 
@@ -106,7 +106,7 @@ impl AsyncRead for Guarded {
             this.alarm.as_mut().reset(deadline);
         }
         if this.alarm.as_mut().poll(cx).is_ready() {
-            this.stay.late();
+            this.stay.count(&this.stay.counters.late);
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         let before = buf.filled().len();
@@ -114,7 +114,7 @@ impl AsyncRead for Guarded {
         let came = buf.filled().len() - before;
         let all = this.stay.read.fetch_add(came, Ordering::AcqRel) + came;
         if all > this.stay.limits.hello_bytes && !this.stay.is_welcome() {
-            Counters::count(&this.stay.counters.too_large);
+            this.stay.count(&this.stay.counters.too_large);
             return Poll::Ready(Err(io::ErrorKind::QuotaExceeded.into()));
         }
         Poll::Ready(Ok(()))

@@ -77,7 +77,7 @@ async fn read<T: From<Inbound>>(
             return;
         }
         Err(_) => {
-            pass.stay.late();
+            pass.stay.count(&pass.stay.counters.late);
             let words = format!("no hello came within {} s (limits.hello)", hello.as_secs_f64());
             let _ = frames.try_send(refusal(words, false));
             return;

@@ -14,7 +14,6 @@ use tonic::codegen::{Body as HttpBody, Bytes};
 
 use super::MAX_FRAME;
 use super::pass::Pass;
-use crate::limits::Counters;
 
 /// A frame of more bytes needs room among all large ones.
 const LARGE: usize = 64 << 10;
@@ -81,7 +80,7 @@ impl Weighed {
         if length <= most {
             return Ok(());
         }
-        Counters::count(&stay.counters.too_large);
+        stay.count(&stay.counters.too_large);
         Err(Status::resource_exhausted(format!("a frame of {length} bytes; {most} is the most for {of}")))
     }
 
@@ -92,7 +91,7 @@ impl Weighed {
             return Ok(());
         }
         let stay = &self.pass.stay;
-        Counters::count(&stay.counters.late);
+        stay.count(&stay.counters.late);
         let seconds = stay.limits.frame.as_secs_f64();
         Err(Status::deadline_exceeded(format!("a frame was not complete within {seconds} s (limits.frame)")))
     }
