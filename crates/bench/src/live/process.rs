@@ -9,6 +9,9 @@ use cahoots_node::NodeError;
 
 use super::{LiveOptions, failed};
 
+/// Linux tells processor time in hundredths of a second, whatever it counts in.
+const TICKS: f64 = 100.0;
+
 /// A node that runs as a process of its own, and is killed when it is dropped.
 pub(super) struct Process {
     child: Child,
@@ -66,7 +69,7 @@ impl Process {
         Ok(Usage {
             handed: number(&io, "wchar:"),
             device: number(&io, "write_bytes:"),
-            cpu: ticks as f64 / rustix::param::clock_ticks_per_second() as f64,
+            cpu: ticks as f64 / TICKS,
             resident: number(&status, "VmRSS:") * 1024,
             peak: number(&status, "VmHWM:") * 1024,
         })

@@ -10,7 +10,7 @@ use cahoots_algorithms::dp_mab::DdpMab;
 use cahoots_core::drive::{Saved, saved_server};
 use cahoots_core::{Keys, LinearStats, NodeId, Setting, wire};
 use cahoots_node::client::{Client, ClientConfig};
-use cahoots_node::coordinator::{Coordinator, CoordinatorConfig, CoordinatorStatus};
+use cahoots_node::coordinator::{Coordinator, CoordinatorConfig, CoordinatorStatus, MemberStatus};
 use cahoots_node::store::{Store, Sync};
 use cahoots_node::transport::proto::{Frame, Hello, Welcome};
 use cahoots_node::transport::{EnvelopeHeader, Kind, Outbox, Stream, dial, frame};
@@ -140,6 +140,10 @@ impl Federation {
 
     pub(crate) fn status(&self) -> CoordinatorStatus {
         self.runtime.block_on(self.coordinator.status()).expect("it runs")
+    }
+
+    pub(crate) fn members(&self) -> Vec<MemberStatus> {
+        self.runtime.block_on(self.coordinator.members()).expect("it runs")
     }
 
     pub(crate) fn change(&self, params: &str) -> Result<u64, String> {
