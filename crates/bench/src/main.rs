@@ -41,16 +41,20 @@ enum Command {
     Federation,
     /// Estimating hetofed's clusters as clients multiply, and whole runs of hetofed-e.
     Reclustering,
-    /// A coordinator and clients over gRPC and HTTP, with a disk.
-    Live,
+    /// A coordinator and clients over gRPC and HTTP, with a disk: about a minute. Machines that are shared give
+    /// smaller numbers; ratios are of one run.
+    Live(live::LiveOptions),
     /// Kill nodes of small federations on this machine at random, and check what is left.
     Soak(soak::Args),
-    /// A coordinator, for `soak` to kill.
+    /// A coordinator, for `soak` and `live` to kill.
     #[command(hide = true)]
     Serve { file: PathBuf },
-    /// A client, for `soak` to kill.
+    /// A client, for `soak` and `live` to kill.
     #[command(hide = true)]
     Client { file: PathBuf },
+    /// The transport of a coordinator without one, for `live` to compare with.
+    #[command(hide = true)]
+    Bare { folder: PathBuf },
 }
 
 fn main() -> ExitCode {
@@ -64,9 +68,10 @@ fn main() -> ExitCode {
         Some(Command::HotStep) => measure_hot_step(&report, rounds),
         Some(Command::Federation) => measure_federation(&report),
         Some(Command::Reclustering) => measure_reclustering(&report, rounds),
-        Some(Command::Live) => measure_live(&report),
+        Some(Command::Live(options)) => measure_live(&report, options),
         Some(Command::Soak(args)) => soak::run(&args),
         Some(Command::Serve { file }) => return node(|| commands::serve(&ours(), &file)),
+        Some(Command::Bare { .. }) => return node(live::bare::serve),
         Some(Command::Client { file }) => return node(|| commands::client(&ours(), &file)),
     };
     match done {
@@ -163,16 +168,21 @@ fn measure_reclustering(report: &Report, rounds: usize) -> Result<(), String> {
     })
 }
 
-fn measure_live(report: &Report) -> Result<(), String> {
-    let rows = live::run(&live::LiveOptions::default()).map_err(|error| error.to_string())?;
-    report.show("a federation on loopback", &rows, |row| {
-        vec![
-            ("measure", row.measure.to_string()),
-            ("value", format!("{:.1}", row.value)),
-            ("unit", row.unit.to_string()),
-            ("how", row.how.clone()),
-        ]
-    })
+fn measure_live(report: &Report, options: live::LiveOptions) -> Result<(), String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut shown = Ok(());
+    let measured = live::run(&live::LiveOptions { program, ..options }, |rows| {
+        let done = report.show("a federation on loopback", rows, |row| {
+            vec![
+                ("measure", row.measure.to_string()),
+                ("value", format!("{:.*}", if row.value < 10.0 { 2 } else { 1 }, row.value)),
+                ("unit", row.unit.to_string()),
+                ("how", row.how.clone()),
+            ]
+        });
+        shown = std::mem::replace(&mut shown, Ok(())).and(done);
+    });
+    measured.map_err(|error| error.to_string()).and(shown)
 }
 
 fn times(ns: f64, ratio: f64) -> String {

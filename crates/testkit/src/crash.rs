@@ -211,7 +211,7 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
             };
             // A copy is confirmed again but not worth an entry in the log.
             if arrival.expect("no gaps and no strangers here") == Arrival::Next {
-                let event = Event::Message { from, sequence, skipped, message: message.payload };
+                let event = Event::Message { from, sequence, skipped, message: message.payload() };
                 let outcome = self.event(to, event);
                 assert_eq!(outcome, Outcome::Done, "{to} refused an honest message");
             }

@@ -15,6 +15,13 @@ use cahoots_node::coordinator::Coordinator;
 use cahoots_node::http;
 use cahoots_node::store::Sync;
 
+/// Decisions, and the journey of a reward with and without a disk.
+pub(super) fn measure(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) -> Result<(), NodeError> {
+    decide(options, folder, rows)?;
+    round_trip(options, folder, Sync::Disk, rows)?;
+    round_trip(options, folder, Sync::Memory, rows)
+}
+
 /// Several arm sets of unit vectors.
 fn arm_sets(options: &LiveOptions) -> Vec<Vec<Vec<f64>>> {
     let mut rng = Keys::from_seed(5).policy(NodeId(0), 0);
@@ -27,7 +34,7 @@ fn arm_sets(options: &LiveOptions) -> Vec<Vec<Vec<f64>>> {
 }
 
 /// A decision, in process and over HTTP.
-pub(super) fn decide(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) -> Result<(), NodeError> {
+fn decide(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) -> Result<(), NodeError> {
     let config = ClientConfig {
         terms: Some(terms(options, 1, "upload_ratio = inf")?),
         ..client_config(folder, "decide", 0, Sync::Memory, None)
@@ -79,7 +86,7 @@ fn over_http(
 }
 
 /// From a reward at one client to the merged view at another.
-pub(super) fn round_trip(
+fn round_trip(
     options: &LiveOptions,
     folder: &Path,
     sync: Sync,

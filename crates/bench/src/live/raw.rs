@@ -1,18 +1,80 @@
 //! A client without a disk and without a machine: only its end of the stream.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::{Cx, LinearStats, NodeId, Unprotected, message, wire};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
+use super::failed;
+use super::process::soon;
 use cahoots_node::NodeError;
 use cahoots_node::transport::proto::{Frame, Hello};
 use cahoots_node::transport::{EnvelopeHeader, Kind, Outbox, Stream, WINDOW, confirm, dial, frame};
+
+/// Streams that are opened at once.
+const CONNECTING: usize = 64;
+
+/// Encoded uploads, by their number, from 1.
+pub(super) type Uploads = Arc<[Vec<u8>]>;
+
+/// So many uploads of observations along all axes.
+pub(super) fn uploads(dim: usize, n: u64) -> Uploads {
+    let mut stats = LinearStats::empty(dim);
+    for i in 0..dim {
+        let x: Vec<f64> = (0..dim).map(|j| if i == j { 1.0 } else { 0.1 }).collect();
+        stats.observe(&x, 0.5);
+    }
+    let upload = |number| {
+        let exact = stats.clone();
+        let release = |cx: &mut Cx<'_, LinearMsg>| cx.release(&mut Unprotected, exact);
+        let (stats, _) = Cx::rehearse(NodeId(0), 0, release);
+        message::encode(&LinearMsg::Upload { number, stats })
+    };
+    (1..=n).map(upload).collect()
+}
+
+/// How a client takes what it is sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Reads {
+    /// At once.
+    AtOnce,
+    /// A frame, then a pause.
+    Slowly(Duration),
+    /// Nothing, until all is over.
+    Nothing,
+}
+
+/// When a client uploads.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pace {
+    /// As the window allows.
+    AtOnce,
+    /// First after so long, then at intervals.
+    Every(Duration, Duration),
+}
+
+/// What a client is told about the others.
+#[derive(Clone)]
+pub(super) struct Common {
+    /// What all upload.
+    pub(super) uploads: Uploads,
+    /// Hears of everyone whose uploads are confirmed.
+    pub(super) confirmed: mpsc::UnboundedSender<()>,
+    /// It is over.
+    pub(super) over: watch::Receiver<bool>,
+}
 
 /// A greeted stream.
 pub(super) struct Raw {
     frames: mpsc::Sender<Frame>,
     stream: Stream,
     header: EnvelopeHeader,
+    sent: u64,
+    confirmed: u64,
 }
 
 impl Raw {
@@ -40,31 +102,100 @@ impl Raw {
             Some(Kind::Welcome(welcome)) => {
                 let (federation, from) = (federation.into(), NodeId(client));
                 let header = EnvelopeHeader { federation, from, parameters: welcome.parameters };
-                Ok(Raw { frames, stream, header })
+                Ok(Raw { frames, stream, header, sent: 0, confirmed: 0 })
             }
             other => Err(NodeError::Network(format!("no welcome: {other:?}"))),
         }
     }
 
-    /// Sends `n` uploads as fast as the window allows; returns when all are confirmed.
-    pub(super) async fn upload(mut self, n: u64, stats: LinearStats) -> Result<(), NodeError> {
-        let (mut sent, mut confirmed) = (0, 0);
-        while confirmed < n {
-            while sent < n && sent - confirmed < WINDOW as u64 {
-                sent += 1;
-                let exact = stats.clone();
-                let release = |cx: &mut Cx<'_, LinearMsg>| cx.release(&mut Unprotected, exact);
-                let (stats, _) = Cx::rehearse(self.header.from, 0, release);
-                let message = LinearMsg::Upload { number: sent, stats };
-                let envelope = self.header.around(NodeId::SERVER, sent, 0, message::encode(&message));
-                let _ = self.frames.send(frame(Kind::Envelope(envelope))).await;
+    /// Connects clients 0 to `clients`, many at once.
+    pub(super) async fn connect_all(
+        url: &str,
+        federation: &'static str,
+        clients: u32,
+    ) -> Result<Vec<Raw>, NodeError> {
+        let mut opening = JoinSet::new();
+        let mut open = Vec::with_capacity(clients as usize);
+        for client in 0..clients {
+            if opening.len() == CONNECTING
+                && let Some(opened) = opening.join_next().await
+            {
+                open.push(opened.map_err(failed)??);
             }
-            match self.stream.next().await.map_err(NodeError::Network)?.and_then(|frame| frame.kind) {
-                Some(Kind::Confirm(confirm)) => confirmed = confirm.sequence,
-                Some(Kind::Envelope(envelope)) => {
-                    let _ = self.frames.send(confirm(envelope.sequence)).await;
+            let url = url.to_string();
+            opening.spawn(async move {
+                soon(60, "a welcome", Raw::connect(&url, federation, client)).await.flatten()
+            });
+        }
+        while let Some(opened) = opening.join_next().await {
+            open.push(opened.map_err(failed)??);
+        }
+        Ok(open)
+    }
+
+    async fn send_next(&mut self, uploads: &Uploads) {
+        let payload = uploads[self.sent as usize].clone();
+        self.sent += 1;
+        let envelope = self.header.around(NodeId::SERVER, self.sent, 0, payload);
+        let _ = self.frames.send(frame(Kind::Envelope(envelope))).await;
+    }
+
+    async fn take(&mut self, frame: Option<Frame>) -> Result<(), NodeError> {
+        match frame.and_then(|frame| frame.kind) {
+            Some(Kind::Confirm(confirm)) => self.confirmed = confirm.sequence,
+            Some(Kind::Envelope(envelope)) => {
+                let _ = self.frames.send(confirm(envelope.sequence)).await;
+            }
+            other => return Err(NodeError::Network(format!("unexpected: {other:?}"))),
+        }
+        Ok(())
+    }
+
+    /// Sends all uploads as fast as the window allows; returns when they are confirmed.
+    pub(super) async fn upload(mut self, uploads: Uploads) -> Result<(), NodeError> {
+        let n = uploads.len() as u64;
+        while self.confirmed < n {
+            while self.sent < n && self.sent - self.confirmed < WINDOW as u64 {
+                self.send_next(&uploads).await;
+            }
+            let next = self.stream.next().await.map_err(NodeError::Network)?;
+            self.take(next).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends all uploads, tells when they are confirmed, and stays until all is over. Who reads slowly catches up
+    /// then: nothing of what it sent is lost.
+    pub(super) async fn take_part(
+        mut self,
+        pace: Pace,
+        reads: Reads,
+        mut common: Common,
+    ) -> Result<(), NodeError> {
+        let n = common.uploads.len() as u64;
+        let (mut due, period) = match pace {
+            Pace::AtOnce => (Instant::now(), Duration::ZERO),
+            Pace::Every(first, period) => (Instant::now() + first, period),
+        };
+        let (mut over, mut told) = (false, false);
+        while !over || self.confirmed < n {
+            let may_send = self.sent < n && self.sent - self.confirmed < WINDOW as u64;
+            tokio::select! {
+                _ = common.over.changed(), if !over => over = true,
+                () = tokio::time::sleep_until(due), if may_send => {
+                    self.send_next(&common.uploads).await;
+                    due += period;
                 }
-                other => return Err(NodeError::Network(format!("unexpected: {other:?}"))),
+                next = self.stream.next(), if over || reads != Reads::Nothing => {
+                    self.take(next.map_err(NodeError::Network)?).await?;
+                    if let (Reads::Slowly(pause), false) = (reads, over) {
+                        tokio::time::sleep(pause).await;
+                    }
+                }
+            }
+            if self.confirmed == n && !told {
+                told = true;
+                let _ = common.confirmed.send(());
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 //! leaves, and gives back effects and facts. Hosts are deterministic themselves; simulator, test drivers and
 //! deployment differ only in what stands around them: memory or log, typed or encoded messages.
 
+mod body;
 pub mod decision;
 mod event;
 mod host;

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::body::Body;
 use super::event::{Outbox, Outgoing};
 use super::snapshot::{self, SnapshotError};
-use crate::contract::message::{self, Message};
+use crate::contract::message::Message;
 use crate::ids::NodeId;
 
 /// A message that its receiver has not confirmed.
@@ -22,8 +23,19 @@ pub struct Waiting {
     pub order: u64,
     /// Which of its kind replaces it, if any does.
     slot: Option<u32>,
+    body: Body,
+}
+
+impl Waiting {
     /// The encoded payload.
-    pub payload: Vec<u8>,
+    pub fn payload(&self) -> Vec<u8> {
+        self.body.bytes()
+    }
+
+    /// Whether a newer message may make it superfluous.
+    pub fn is_replaceable(&self) -> bool {
+        self.slot.is_some()
+    }
 }
 
 /// The queues of one node.
@@ -51,7 +63,7 @@ impl<M: Message> Outbox<M> for Queues {
             skipped = queue.pop_back().map_or(0, |last| last.skipped + 1);
         }
         skipped += self.gone.remove(&to).unwrap_or(0);
-        queue.push_back(Waiting { sequence, skipped, order, slot, payload: message::encode(&message) });
+        queue.push_back(Waiting { sequence, skipped, order, slot, body: Body::of(message) });
     }
 }
 
@@ -79,9 +91,9 @@ impl Queues {
         if self.remembers > 0 {
             let history = self.history.entry(peer).or_default();
             history.extend(confirmed);
-            let mut bytes: usize = history.iter().map(|message| message.payload.len()).sum();
+            let mut bytes: usize = history.iter().map(|message| message.body.len()).sum();
             while bytes > self.remembers {
-                bytes -= history.pop_front().map_or(0, |oldest| oldest.payload.len());
+                bytes -= history.pop_front().map_or(0, |oldest| oldest.body.len());
             }
         } else {
             drop(confirmed);
@@ -174,7 +186,7 @@ impl Queues {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::message::{Kind, control, control_len};
+    use crate::contract::message::{self, Kind, control, control_len};
     use crate::contract::private::Arrived;
     use crate::error::Misbehaviour;
     use crate::wire;
@@ -242,7 +254,7 @@ mod tests {
 
         // Memory is bounded: what is gone is said to be, and does not hold up what follows.
         let mut forgetful = queues(&[1, 2, 3, 4]);
-        let size = forgetful.first(PEER).unwrap().payload.len();
+        let size = forgetful.first(PEER).unwrap().payload().len();
         forgetful.remember(size);
         forgetful.confirmed(PEER, 3);
         assert_eq!(forgetful.reclaim(PEER, 0, 4), 2);
@@ -253,6 +265,17 @@ mod tests {
         assert_eq!(oblivious.reclaim(PEER, 0, 2), 2);
         oblivious.post(Outgoing { to: PEER, sequence: 3, order: 2, message: Say(1) });
         assert_eq!(numbers(&oblivious, 0), [(3, 2)]);
+    }
+
+    #[test]
+    fn what_is_encoded_when_it_leaves_is_saved_and_sent_as_the_same_bytes() {
+        let queues = queues(&[1, 100, 101]);
+        let sent: Vec<_> = queues.after(PEER, 0).map(Waiting::payload).collect();
+        assert_eq!(sent, [message::encode(&Say(1)), message::encode(&Say(101))]);
+        let restored = Queues::restore(&queues.save()).unwrap();
+        assert_eq!(restored, queues);
+        assert_eq!(restored.after(PEER, 0).map(Waiting::payload).collect::<Vec<_>>(), sent);
+        assert_eq!(restored.save(), queues.save());
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub struct EnvelopeHeader {
 impl EnvelopeHeader {
     /// An envelope around a message that waits.
     pub fn envelope(&self, to: NodeId, message: &Waiting) -> wire::Envelope {
-        self.around(to, message.sequence, message.skipped, message.payload.clone())
+        self.around(to, message.sequence, message.skipped, message.payload())
     }
 
     /// An envelope around an encoded payload.

@@ -13,6 +13,10 @@ use super::{EnvelopeHeader, Kind, frame};
 /// Messages that may be on their way without a confirmation.
 pub const WINDOW: usize = 64;
 
+/// Views among them. Each says it all, so there is no haste with the next: who reads slowly or not at all does not
+/// have a window of them waiting before it, in memory, but the newest in its queue.
+const VIEWS: usize = 2;
+
 /// Messages between clients that may wait for the stream besides.
 const PEER_ROOM: usize = 4096;
 
@@ -25,9 +29,11 @@ pub struct Outbox {
     frames: mpsc::Sender<Frame>,
     /// Last message that was handed to the stream.
     cursor: u64,
-    /// Those that were handed to it and are not confirmed. What is newer waits in its queue, where it can
-    /// still be replaced: a slow reader is sent the newest view, not all of them.
-    in_flight: VecDeque<u64>,
+    /// Those that were handed to it and are not confirmed, and whether they are views. What is newer waits in its
+    /// queue, where it can still be replaced: a slow reader is sent the newest view, not all of them.
+    in_flight: VecDeque<(u64, bool)>,
+    /// Views among them.
+    views: usize,
     /// The same, of those that are for other clients.
     peers: BTreeMap<NodeId, u64>,
 }
@@ -40,7 +46,7 @@ impl Outbox {
 
     /// The way out to a peer that has everything up to `received`.
     pub fn new(frames: mpsc::Sender<Frame>, received: u64) -> Outbox {
-        Outbox { frames, cursor: received, in_flight: VecDeque::new(), peers: BTreeMap::new() }
+        Outbox { frames, cursor: received, in_flight: VecDeque::new(), views: 0, peers: BTreeMap::new() }
     }
 
     /// Sends a frame; `false` when the connection is of no use any more.
@@ -74,26 +80,31 @@ impl Outbox {
         self.peers.remove(&peer);
     }
 
-    /// Sends what waits for a peer, no further than `up_to` and the window. What
-    /// is left follows when confirmations come.
+    /// Sends what waits for a peer, no further than `up_to`, the window, and the views that may be on their way. What is
+    /// left follows when confirmations come.
     #[must_use]
     pub fn pump(&mut self, queues: &Queues, up_to: u64, to: NodeId, header: &EnvelopeHeader) -> bool {
         for message in queues.after(to, self.cursor).take_while(|message| message.sequence <= up_to) {
-            if self.in_flight.len() == WINDOW {
+            let is_view = message.is_replaceable();
+            if self.in_flight.len() == WINDOW || is_view && self.views == VIEWS {
                 break;
             }
             if !self.send(frame(Kind::Envelope(header.envelope(to, message)))) {
                 return false;
             }
             self.cursor = message.sequence;
-            self.in_flight.push_back(message.sequence);
+            self.in_flight.push_back((message.sequence, is_view));
+            self.views += usize::from(is_view);
         }
         true
     }
 
     /// The peer has everything up to `sequence` on disk.
     pub fn confirmed(&mut self, sequence: u64) {
-        while self.in_flight.front().is_some_and(|sent| *sent <= sequence) {
+        while let Some((sent, is_view)) = self.in_flight.front()
+            && *sent <= sequence
+        {
+            self.views -= usize::from(*is_view);
             self.in_flight.pop_front();
         }
     }

@@ -12,7 +12,7 @@ use cahoots_algorithms::dp_mab::DdpMab;
 use cahoots_core::drive::{Saved, saved_server};
 use cahoots_core::{Keys, LinearStats, NodeId, Setting, wire};
 use cahoots_node::client::{Client, ClientConfig};
-use cahoots_node::coordinator::{Coordinator, CoordinatorConfig, CoordinatorStatus};
+use cahoots_node::coordinator::{Coordinator, CoordinatorConfig, CoordinatorStatus, MemberStatus};
 use cahoots_node::limits::{ClientLimits, Refusals, ServeLimits};
 use cahoots_node::store::{Store, Sync};
 use cahoots_node::transport::proto::{Frame, Hello, Welcome};
@@ -164,6 +164,10 @@ impl Federation {
 
     pub(crate) async fn counted(&self) -> Refusals {
         self.coordinator.status().await.expect("it runs").limits
+    }
+
+    pub(crate) fn members(&self) -> Vec<MemberStatus> {
+        self.runtime.block_on(self.coordinator.members()).expect("it runs")
     }
 
     pub(crate) fn change(&self, params: &str) -> Result<u64, String> {

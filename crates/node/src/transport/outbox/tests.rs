@@ -129,6 +129,26 @@ fn a_slow_reader_is_sent_the_newest_view_alone() {
 }
 
 #[test]
+fn a_stream_holds_few_views_however_many_there_are() {
+    let mut script = Script::new();
+    let mut handed = Vec::new();
+    for _ in 0..1000 {
+        script.post(1, Say::View);
+        handed.extend(script.pump(u64::MAX));
+    }
+    assert_eq!(handed, [(1, 0), (2, 1)], "two are on their way, the others replace each other");
+    // A signal keeps its place behind the view that waits.
+    script.post(1, Say::Signal);
+    assert_eq!(script.pump(u64::MAX), []);
+    script.confirm(1);
+    assert_eq!(script.pump(u64::MAX), [(1000, 999), (1001, 0)]);
+    script.post(1, Say::View);
+    assert_eq!(script.pump(u64::MAX), []);
+    script.confirm(1001);
+    assert_eq!(script.pump(u64::MAX), [(1002, 0)]);
+}
+
+#[test]
 fn after_a_reconnect_what_is_left_follows_what_was_received() {
     let mut script = Script::new();
     script.post(2, Say::Signal);
