@@ -1,8 +1,10 @@
 //! The transport alone: the same frames over the same streams to a service that only confirms.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cahoots_node::NodeError;
+use cahoots_node::limits::ServeLimits;
 use cahoots_node::transport::proto::{Frame, Welcome};
 use cahoots_node::transport::{self, Inbound, Kind, confirm, frame};
 use serde_json::json;
@@ -40,7 +42,14 @@ pub fn serve() -> Result<(), NodeError> {
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
         println!("{}", json!({ "listening": listener.local_addr().map_err(failed)?.to_string() }));
-        let served = transport::serve(listener, inbound, std::future::pending()).await;
+        let served = transport::serve(
+            listener,
+            inbound,
+            ServeLimits::default(),
+            Arc::default(),
+            std::future::pending(),
+        )
+        .await;
         served.map_err(NodeError::Network)
     })
 }
