@@ -162,7 +162,9 @@ fn members_come_and_go_and_stores_are_copied_and_put_back() {
     assert_eq!(asked(folder, &["drain", "client.toml"])["unconfirmed"], 0);
     let members = asked(folder, &["members", "serve.toml"]);
     assert_eq!((&members[0]["client"], &members[0]["connected"]), (&json!(0), &json!(true)));
-    refused(folder, &["members", "serve.toml", "remove", "2"], "is no member");
+    refused(folder, &["members", "serve.toml", "remove", "3"], "has clients 0 to 2");
+    done(folder, &["members", "serve.toml", "remove", "2"]);
+    assert_eq!(asked(folder, &["members", "serve.toml"])[1]["removed"], true, "one that never came");
 
     // Parameters that may change, and one that may not.
     let params = asked(folder, &["params", "serve.toml", "upload_ratio=3.0"]);

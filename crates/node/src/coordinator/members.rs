@@ -99,9 +99,8 @@ impl Members {
 
     /// A client will not come back under its number, until that is free again.
     pub(super) fn remove(&mut self, client: NodeId) {
-        if let Some(owner) = self.owners.get_mut(&client) {
-            owner.removed = true;
-        }
+        let nobody = || Owner { instance: Vec::new(), epoch: 0, removed: true, position: 0 };
+        self.owners.entry(client).or_insert_with(nobody).removed = true;
         self.drop_client(client);
     }
 

@@ -36,11 +36,12 @@ impl Core {
         owners.into_iter().map(status).collect()
     }
 
-    /// A client leaves: what it contributed stays, nobody waits for it, and it is not let in again.
+    /// A client leaves, or will never come: what it contributed stays, nobody waits for it, and it is not let in.
     pub(super) fn remove(&mut self, client: NodeId) -> Result<(), NodeError> {
-        if !self.members.is_member(client) {
+        if client.index() >= self.seats.clients() {
             return Err(NodeError::Request(format!(
-                "{client} is no member; `cahoots members FILE` lists them"
+                "there is no {client}: this federation has clients 0 to {}",
+                self.seats.clients().saturating_sub(1)
             )));
         }
         self.leave(client);
