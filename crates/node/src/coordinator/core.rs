@@ -2,6 +2,7 @@
 //! makes it durable, and only then does anything leave.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use cahoots_core::drive::{Event, Outcome, Saved, ServerNode};
 use cahoots_core::link::{Arrival, Ends};
@@ -18,7 +19,7 @@ use crate::secret;
 use crate::store::{Batch, Store, StoreError};
 use crate::transport::proto::{Change, Confirm, Frame, Hello, Welcome};
 use crate::transport::{
-    self, Contents, EnvelopeHeader, Inbound, Kind, Session, confirm, confirm_peer, frame, refusal,
+    self, Contents, EnvelopeHeader, Inbound, Kind, Session, confirm_peer, frame, refusal,
 };
 
 /// Commands that one commit makes durable at most.
@@ -40,7 +41,11 @@ pub(super) struct Core {
     /// Frames that leave after the next commit.
     pub(super) after: Vec<(NodeId, Frame)>,
     /// Clients for whom something new may leave after the next commit.
-    touched: BTreeSet<NodeId>,
+    pub(super) touched: BTreeSet<NodeId>,
+    /// Clients who are to be told after the next commit what has come from them.
+    pub(super) confirming: BTreeSet<NodeId>,
+    /// When something left last for those who were touched.
+    pub(super) pumped: Instant,
     pub(super) granted: Option<(u64, Session)>,
     snapshot_every: u64,
     pub(super) status: CoordinatorStatus,
@@ -118,6 +123,8 @@ impl Core {
             finish: Some(finish),
             after: Vec::new(),
             touched: BTreeSet::new(),
+            confirming: BTreeSet::new(),
+            pumped: Instant::now(),
             granted: None,
             snapshot_every: config.snapshot_every,
             status: CoordinatorStatus::default(),
@@ -149,7 +156,7 @@ impl Core {
                 }
                 return Err(error.into());
             }
-            self.send();
+            self.send(inbox.len());
         }
         Ok(())
     }
@@ -296,11 +303,15 @@ impl Core {
         } else if self.machine.check(client, sequence, skipped).map_err(|e| e.to_string())? == Arrival::Next {
             self.event(Event::Message { from: client, sequence, skipped, message: payload });
         }
+        self.owe_confirmation(client);
+        Ok(())
+    }
+
+    fn owe_confirmation(&mut self, client: NodeId) {
         if let Some(connected) = self.members.connected.get_mut(&client) {
             connected.confirmation_due = true;
+            self.confirming.insert(client);
         }
-        self.touched.insert(client);
-        Ok(())
     }
 
     fn confirmed(&mut self, client: NodeId, sequence: u64) {
@@ -338,10 +349,7 @@ impl Core {
         }
         if let Some(from) = from {
             self.status.received += 1;
-            self.touched.insert(from);
-            if let Some(connected) = self.members.connected.get_mut(&from) {
-                connected.confirmation_due = true;
-            }
+            self.owe_confirmation(from);
         }
         let step = self.machine.take_step();
         self.books.enter(NodeId::SERVER, step.facts);
@@ -376,35 +384,5 @@ impl Core {
             self.status.commits += 1;
         }
         Ok(())
-    }
-
-    /// What was waiting for the commit leaves.
-    fn send(&mut self) {
-        let mut broken = BTreeSet::new();
-        for (client, frame) in std::mem::take(&mut self.after) {
-            if let Some(connected) = self.members.connected.get(&client)
-                && !connected.outbox.send(frame)
-            {
-                broken.insert(client);
-            }
-        }
-        for client in std::mem::take(&mut self.touched) {
-            let Some(connected) = self.members.connected.get_mut(&client) else { continue };
-            let Ends { sent, received } = self.machine.ends(client);
-            let mut fine = true;
-            if std::mem::take(&mut connected.confirmation_due) {
-                fine = connected.outbox.send(confirm(received));
-            }
-            if self.lockstep.is_none() {
-                fine = fine && connected.outbox.pump(self.machine.queues(), sent, client, &self.header);
-            }
-            if !fine {
-                broken.insert(client);
-            }
-        }
-        for client in broken {
-            tracing::info!(%client, "connection dropped: it is closed, or does not take what it is sent");
-            self.members.drop_client(client);
-        }
     }
 }

@@ -6,6 +6,7 @@ mod lockstep;
 mod members;
 mod membership;
 mod relay;
+mod sending;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,0 +1,65 @@
+//! What leaves after a commit.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use cahoots_core::NodeId;
+
+use super::core::Core;
+use crate::transport::{WINDOW, confirm};
+
+/// So many commands that wait are a backlog. While there is one, uploads are confirmed at once, and what the machine has
+/// to say leaves at intervals: most of it is views, which replace each other meanwhile.
+const BACKLOG: usize = 64;
+const INTERVAL: Duration = Duration::from_millis(25);
+
+/// Whoever has more messages waiting is not told that its own have come, until it has taken some of them: its window
+/// closes, and what waits for a client that uploads faster than it reads stays bounded.
+const LONGEST: usize = 2 * WINDOW;
+
+impl Core {
+    /// What was waiting for the commit leaves; so many commands wait already for the next.
+    pub(super) fn send(&mut self, waiting: usize) {
+        let mut broken = BTreeSet::new();
+        for (client, frame) in std::mem::take(&mut self.after) {
+            if let Some(connected) = self.members.connected.get(&client)
+                && !connected.outbox.send(frame)
+            {
+                broken.insert(client);
+            }
+        }
+        for client in std::mem::take(&mut self.confirming) {
+            let Some(connected) = self.members.connected.get_mut(&client) else { continue };
+            if self.lockstep.is_none() && self.machine.queues().len(client) > LONGEST {
+                self.confirming.insert(client);
+            } else if std::mem::take(&mut connected.confirmation_due)
+                && !connected.outbox.send(confirm(self.machine.ends(client).received))
+            {
+                broken.insert(client);
+            }
+        }
+        // Where there is a backlog, this is not the last chance.
+        if waiting < BACKLOG || self.pumped.elapsed() >= INTERVAL {
+            self.pump(&mut broken);
+        }
+        for client in broken {
+            tracing::info!(%client, "connection dropped: it is closed, or does not take what it is sent");
+            self.members.drop_client(client);
+        }
+    }
+
+    /// Sends what the machine has to say, as far as the windows allow.
+    fn pump(&mut self, broken: &mut BTreeSet<NodeId>) {
+        let touched = std::mem::take(&mut self.touched);
+        if self.lockstep.is_none() {
+            for client in touched {
+                let Some(connected) = self.members.connected.get_mut(&client) else { continue };
+                let sent = self.machine.ends(client).sent;
+                if !connected.outbox.pump(self.machine.queues(), sent, client, &self.header) {
+                    broken.insert(client);
+                }
+            }
+        }
+        self.pumped = Instant::now();
+    }
+}
