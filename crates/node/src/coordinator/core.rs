@@ -2,7 +2,6 @@
 //! makes it durable, and only then does anything leave.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use cahoots_core::drive::{Event, Outcome, Saved, ServerNode};
 use cahoots_core::link::{Arrival, Ends};
@@ -44,8 +43,6 @@ pub(super) struct Core {
     pub(super) touched: BTreeSet<NodeId>,
     /// Clients who are to be told after the next commit what has come from them.
     pub(super) confirming: BTreeSet<NodeId>,
-    /// When something left last for those who were touched.
-    pub(super) pumped: Instant,
     pub(super) granted: Option<(u64, Session)>,
     snapshot_every: u64,
     pub(super) status: CoordinatorStatus,
@@ -124,7 +121,6 @@ impl Core {
             after: Vec::new(),
             touched: BTreeSet::new(),
             confirming: BTreeSet::new(),
-            pumped: Instant::now(),
             granted: None,
             snapshot_every: config.snapshot_every,
             status: CoordinatorStatus::default(),
@@ -156,7 +152,7 @@ impl Core {
                 }
                 return Err(error.into());
             }
-            self.send(inbox.len());
+            self.send();
         }
         Ok(())
     }

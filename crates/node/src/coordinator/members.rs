@@ -215,7 +215,7 @@ impl Members {
                 "a hello without the 16 bytes that name the client's store, or without its start".into(),
             );
         }
-        let Some(owner) = self.owners.get(&client) else { return None };
+        let owner = self.owners.get(&client)?;
         if owner.removed {
             return last(format!(
                 "{client} was removed from this federation: `cahoots members FILE release {}` at the coordinator lets it in again",

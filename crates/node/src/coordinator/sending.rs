@@ -1,25 +1,19 @@
 //! What leaves after a commit.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
 
 use cahoots_core::NodeId;
 
 use super::core::Core;
 use crate::transport::{WINDOW, confirm};
 
-/// So many commands that wait are a backlog. While there is one, uploads are confirmed at once, and what the machine has
-/// to say leaves at intervals: most of it is views, which replace each other meanwhile.
-const BACKLOG: usize = 64;
-const INTERVAL: Duration = Duration::from_millis(25);
-
 /// Whoever has more messages waiting is not told that its own have come, until it has taken some of them: its window
 /// closes, and what waits for a client that uploads faster than it reads stays bounded.
 const LONGEST: usize = 2 * WINDOW;
 
 impl Core {
-    /// What was waiting for the commit leaves; so many commands wait already for the next.
-    pub(super) fn send(&mut self, waiting: usize) {
+    /// What was waiting for the commit leaves.
+    pub(super) fn send(&mut self) {
         let mut broken = BTreeSet::new();
         for (client, frame) in std::mem::take(&mut self.after) {
             if let Some(connected) = self.members.connected.get(&client)
@@ -38,10 +32,7 @@ impl Core {
                 broken.insert(client);
             }
         }
-        // Where there is a backlog, this is not the last chance.
-        if waiting < BACKLOG || self.pumped.elapsed() >= INTERVAL {
-            self.pump(&mut broken);
-        }
+        self.pump(&mut broken);
         for client in broken {
             tracing::info!(%client, "connection dropped: it is closed, or does not take what it is sent");
             self.members.drop_client(client);
@@ -60,6 +51,5 @@ impl Core {
                 }
             }
         }
-        self.pumped = Instant::now();
     }
 }
