@@ -91,7 +91,7 @@ fn gathered_rows_are_those_of_the_pool() {
                 filled.fill(columns.len(), expected);
                 gathered.gather(&pool, columns.clone(), &picked);
                 assert!(gathered.is_usable());
-                let same = |tiles: &Tiles| format!("{tiles:?}").replace("finite: true", "finite: false");
+                let same = |tiles: &Tiles| format!("{tiles:?}").replace("usable: true", "usable: false");
                 assert_eq!(same(&gathered), same(&filled), "{count} rows of {width}, columns {columns:?}");
             }
         }

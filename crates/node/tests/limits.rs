@@ -35,6 +35,7 @@ fn hello(client: u32, federation: &str) -> Hello {
         client,
         instance: vec![client as u8; 16],
         version,
+        epochs: vec![1],
         ..Hello::default()
     }
 }
