@@ -181,7 +181,7 @@ fn a_ridge_lost_in_rounding_is_still_a_ridge() {
 #[test]
 fn data_of_any_legal_scale_factors() {
     for exponent in [0, 20, 27, 40, 100] {
-        let scale = 2f64.powi(exponent);
+        let scale = (1_u128 << exponent) as f64;
         for dim in [2, 5, 25] {
             let mut random = Uniform(dim as u64);
             for distinct in [1, 2, 400] {

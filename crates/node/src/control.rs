@@ -63,11 +63,9 @@ pub fn socket(store: &Path) -> PathBuf {
 
 /// Answers questions for as long as it is polled. A node without a socket is none the worse for it, so all that can
 /// go wrong is logged.
-pub async fn serve<F: Future<Output = Result<Value, NodeError>> + Send>(
-    store: PathBuf,
-    answer: impl Fn(Order) -> F + Send + Clone + 'static,
-) where
-    F: 'static,
+pub async fn serve<F>(store: PathBuf, answer: impl Fn(Order) -> F + Send + Clone + 'static)
+where
+    F: Future<Output = Result<Value, NodeError>> + Send + 'static,
 {
     let path = socket(&store);
     // The store is this process's alone, so what is there is left from an earlier start.

@@ -23,7 +23,7 @@ impl Limited {
         let limited = Limited { folder: folder.into() };
         let script = format!(
             "#!/bin/sh\ntrap '' XFSZ\nlimit='{}'/limit-$1\n\
-             if [ -e \"$limit\" ]; then ulimit -f \"$(cat \"$limit\")\" || exit 9; fi\nexec '{EXE}' \"$@\"\n",
+             if [ -e \"$limit\" ]; then ulimit -S -f \"$(cat \"$limit\")\" || exit 9; fi\nexec '{EXE}' \"$@\"\n",
             folder.display()
         );
         std::fs::write(limited.exe(), script).unwrap();
@@ -92,7 +92,23 @@ fn a_full_disk_stops_a_client_and_loses_nothing() {
     assert!(acknowledged > 0);
     assert_eq!(app.get("/health").unwrap().0, 503);
     assert_eq!(app.post("/decide", &json!({ "arms": [arm] })).unwrap().0, 503);
-    // Space, a restart, and it goes on: nothing acknowledged is missing.
+    // Space, and it goes on by itself.
+    let pid = cluster.process(1).pid().to_string();
+    let raised = Command::new("prlimit").args(["--pid", &pid, "--fsize=unlimited:"]).status().unwrap();
+    assert!(raised.success());
+    let until = Instant::now() + Duration::from_secs(10);
+    let decided = loop {
+        let (status, answer) = app.post("/decide", &json!({ "arms": [arm] })).unwrap();
+        if status == 200 {
+            break answer;
+        }
+        assert!(Instant::now() < until, "it does not recover: {answer}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(app.post("/reward", &json!({ "id": decided["id"], "reward": 1.0 })).unwrap().0, 200);
+    acknowledged += 1;
+    assert_eq!(app.get("/health").unwrap().1["status"], "ok");
+    // A kill and a restart: nothing acknowledged is missing.
     cluster.process(1).kill();
     limited.lift("client");
     cluster.start(1).unwrap();

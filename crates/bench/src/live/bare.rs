@@ -34,7 +34,9 @@ pub fn serve() -> Result<(), NodeError> {
                         Some(Kind::Envelope(envelope)) => confirm(envelope.sequence),
                         _ => continue,
                     };
-                    let _ = open.get(&session).map(|frames| frames.try_send(answer));
+                    if let Some(frames) = open.get(&session) {
+                        let _ = frames.try_send(answer);
+                    }
                 }
             }
         }

@@ -67,6 +67,11 @@ impl Process {
             .ok_or_else(|| format!("{} did not start: {}", self.what, self.complaints()))
     }
 
+    /// Its number in the system.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// kill -9.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
