@@ -17,7 +17,7 @@ pub fn raise_files(connections: usize) -> Option<u64> {
     }
     let files = getrlimit(Resource::Nofile).current;
     if let Some(files) = files.filter(|files| *files < connections as u64 + OTHERS) {
-        tracing::warn!(
+        tracing::info!(
             files,
             connections,
             "this process may open fewer files than limits.connections asks for: raise the hard limit (ulimit -Hn)"
