@@ -57,7 +57,7 @@ impl World for Tosses {
     }
 
     fn pull(&mut self, tick: Tick, user: UserId, _arms: &ArmBuffer, arm: ArmIndex) -> Pull {
-        let toss = Draw::keyed(self.seed, Purpose::Noise, tick, user.0.into()).uniform();
+        let toss = Draw::keyed(self.seed, Purpose::RewardNoise, tick, user.0.into()).uniform();
         let expected = self.biases[arm.index()];
         let best = self.biases.iter().copied().fold(0.0, f64::max);
         Pull { reward: f64::from(u8::from(toss < expected)), expected, best, sides: None }
