@@ -125,14 +125,3 @@ fn at_most_three_bytes_are_written_by_a_client_with_many_open_decisions() {
     assert_eq!(client.status().open_decisions, open.len());
     assert!(ratio > 1.0 && ratio <= 3.0, "{ratio:.2} bytes written per byte received");
 }
-
-/// For who wants to know what a device sees: it writes pages, of which a little commit takes one.
-#[test]
-#[ignore = "a measurement"]
-fn what_a_synced_commit_costs() {
-    let _alone = ALONE.lock();
-    for (load, nearly_long) in [(COORDINATOR, 16_000), (CLIENT, 150_000)] {
-        load.run(Sync::Memory, 1, nearly_long);
-        load.run(Sync::Disk, 1, 2_000);
-    }
-}

@@ -1,12 +1,14 @@
 //! How long one thing takes.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cahoots_core::{Keys, NodeId};
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 use super::{LiveOptions, Row, client_config, coordinator_config, failed, quantiles, repetitions, terms};
 use cahoots_node::NodeError;
@@ -14,6 +16,9 @@ use cahoots_node::client::{Arms, Client, ClientConfig, Decision};
 use cahoots_node::coordinator::Coordinator;
 use cahoots_node::http;
 use cahoots_node::store::Sync;
+
+/// Connections that ask for decisions at once.
+const CROWD: usize = 64;
 
 /// Decisions, and the journey of a reward with and without a disk.
 pub(super) fn measure(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) -> Result<(), NodeError> {
@@ -67,7 +72,8 @@ fn over_http(
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).map_err(failed)?;
-    let url = format!("http://{}/decide", listener.local_addr().map_err(failed)?);
+    let address = listener.local_addr().map_err(failed)?;
+    let url = format!("http://{address}/decide");
     let _serving = runtime.spawn(http::serve(listener, client));
     let agent = ureq::Agent::new_with_defaults();
     let bodies: Vec<String> = sets.iter().map(|set| json!({ "arms": set }).to_string()).collect();
@@ -81,8 +87,54 @@ fn over_http(
     }
     let how = format!("{} bytes of JSON, one kept connection on loopback, {n} calls", bodies[0].len());
     quantiles(times.split_off(100), rows, ["decide, over HTTP, p50", "decide, over HTTP, p99"], "us", &how);
+    let each = repetitions(options, 500);
+    let rate = runtime.block_on(crowd(address, &bodies[0], each))?;
+    rows.push(Row {
+        measure: "decide, over HTTP, at once",
+        value: rate,
+        unit: "1/s",
+        how: format!("{CROWD} kept connections, {each} calls each; callers share the cores"),
+    });
     runtime.shutdown_background();
     Ok(())
+}
+
+/// Decisions a second when many connections ask at once; nobody gives rewards.
+async fn crowd(address: SocketAddr, body: &str, each: usize) -> Result<f64, NodeError> {
+    let head = format!(
+        "POST /decide HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let request: Arc<str> = format!("{head}{body}").into();
+    let begun = Instant::now();
+    let callers: Vec<_> = (0..CROWD)
+        .map(|_| {
+            let request = request.clone();
+            tokio::spawn(async move {
+                let mut stream = TcpStream::connect(address).await?;
+                stream.set_nodelay(true)?;
+                let mut answer = Vec::new();
+                for _ in 0..each {
+                    stream.write_all(request.as_bytes()).await?;
+                    answer.clear();
+                    // An answer is small, and its JSON ends it.
+                    while !answer.ends_with(b"}") {
+                        if stream.read_buf(&mut answer).await? == 0 {
+                            return Err(std::io::ErrorKind::UnexpectedEof.into());
+                        }
+                    }
+                    if !answer.starts_with(b"HTTP/1.1 200") {
+                        return Err(std::io::Error::other(String::from_utf8_lossy(&answer).into_owned()));
+                    }
+                }
+                Ok::<_, std::io::Error>(())
+            })
+        })
+        .collect();
+    for caller in callers {
+        caller.await.map_err(failed)?.map_err(failed)?;
+    }
+    Ok((CROWD * each) as f64 / begun.elapsed().as_secs_f64())
 }
 
 /// From a reward at one client to the merged view at another.

@@ -10,6 +10,7 @@ mod member;
 mod offer;
 mod starts;
 mod state;
+mod status;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -20,24 +21,23 @@ use cahoots_core::decision::Taken;
 use cahoots_core::drive::{Decided, Saved};
 use cahoots_core::{ArmIndex, DecisionId, NodeId, Picked};
 use serde::Serialize;
-use serde_json::json;
 use tokio::sync::{Notify, oneshot};
 
 pub use self::builder::ClientBuilder;
 use self::member::Member;
 use self::starts::Starts;
 use self::state::{Began, State};
-use crate::books::{Books, RefusedUploads};
+use crate::books::Books;
 use crate::clock::Clock;
-use crate::control::Order;
 use crate::error::NodeError;
-use crate::limits::{ClientLimits, Counters, Refusals};
+use crate::limits::{ClientLimits, Counters};
 use crate::live::Known;
 use crate::secret;
 use crate::store::{Batch, Store, StoreError, Sync};
 use crate::terms::Terms;
 
 pub use self::offer::Arms;
+pub use self::status::{Drained, Status};
 
 /// What a client needs to know.
 #[derive(Clone, Debug)]
@@ -92,62 +92,6 @@ pub enum Ack {
     Learned,
     /// It had been before.
     Repeated,
-}
-
-/// What became of a drain.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Drained {
-    /// Observations that were sent.
-    pub sent: u64,
-    /// Observations that this algorithm cannot send before their time.
-    pub left: u64,
-    /// Messages that the coordinator has not confirmed yet.
-    pub unconfirmed: u64,
-}
-
-/// What a client tells about itself.
-#[derive(Clone, Debug, Serialize)]
-pub struct Status {
-    /// Number of this client.
-    pub client: u32,
-    /// Are the terms known?
-    pub joined: bool,
-    /// Is there a connection to the coordinator?
-    pub connected: bool,
-    /// Messages to the coordinator, ever.
-    pub uploads: u64,
-    /// Messages from the coordinator, ever.
-    pub downloads: u64,
-    /// Messages that the coordinator has not confirmed.
-    pub unconfirmed: u64,
-    /// Observations that have not been sent yet: `drain` sends them.
-    pub unsent: u64,
-    /// Uploads that the coordinator would not merge: what was in them is kept here.
-    pub refusals: RefusedUploads,
-    /// Messages that a coordinator restored from an old copy lacks, and that this client no longer has.
-    pub lost: u64,
-    /// What someone should look after, and how.
-    pub problems: Vec<String>,
-    /// Statistics that this client's machine has released, ever.
-    pub releases: u64,
-    /// Of those, how many left without any noise.
-    pub unprotected: u64,
-    /// Messages that this client refused since this start.
-    pub refused: u64,
-    /// How often parameters that may change have changed.
-    pub params_version: u64,
-    /// Decisions that wait for their reward.
-    pub open_decisions: usize,
-    /// Decisions given up since this start.
-    pub expired: u64,
-    /// The random number of this start: the first part of its decisions' ids.
-    pub epoch: u64,
-    /// Attempts to connect since this start.
-    pub attempts: u64,
-    /// Why there is no connection, or why inputs are refused.
-    pub trouble: Option<String>,
-    /// What the limits refused since this start.
-    pub limits: Refusals,
 }
 
 /// Whose a client's store says that it is.
@@ -369,66 +313,6 @@ impl Client {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-    }
-
-    /// Does what whoever runs it asks for. Blocks.
-    pub fn order(&self, order: Order) -> Result<serde_json::Value, NodeError> {
-        match order {
-            Order::Status => Ok(json!(self.status())),
-            Order::Drain { seconds } => {
-                let patience = Duration::try_from_secs_f64(seconds);
-                Ok(json!(self.drain(patience.map_err(|e| NodeError::Request(e.to_string()))?)?))
-            }
-            _ => Err(NodeError::Request("only a coordinator can do that: give its file".into())),
-        }
-    }
-
-    /// What it is doing.
-    pub fn status(&self) -> Status {
-        let mut state = self.shared.lock();
-        let member = state.member.as_mut();
-        let (uploads, downloads, unconfirmed) = member.map_or((0, 0, 0), |member| {
-            let ends = member.machine.ends(NodeId::SERVER);
-            (ends.sent, ends.received, member.machine.queues().len(NodeId::SERVER) as u64)
-        });
-        Status {
-            client: self.shared.me.0,
-            joined: state.member.is_some(),
-            connected: state.outbox.is_some(),
-            uploads,
-            downloads,
-            unconfirmed,
-            releases: state.member.as_ref().map_or(0, |member| member.books.releases),
-            unprotected: state.member.as_ref().map_or(0, |member| member.books.accountant.unprotected()),
-            unsent: state.member.as_ref().map_or(0, |member| member.machine.unsent()),
-            refusals: state.member.as_ref().map(|member| member.books.refusals.clone()).unwrap_or_default(),
-            lost: state.lost,
-            problems: state.problems(),
-            refused: state.refused,
-            params_version: state.member.as_ref().map_or(0, |member| member.machine.params().0),
-            open_decisions: state.member.as_ref().map_or(0, |member| member.machine.open()),
-            expired: state.expired,
-            epoch: state.starts.epoch(),
-            attempts: state.connections,
-            trouble: state.failed.clone().or_else(|| state.trouble.clone()),
-            limits: self.shared.counters.read(),
-        }
-    }
-
-    /// What someone should look after, and how; empty when all is well.
-    pub fn problems(&self) -> Vec<String> {
-        self.shared.lock().problems()
-    }
-
-    /// Why inputs are not taken, be it for good or until there is space on the disk again.
-    pub fn refusing(&self) -> Option<String> {
-        let state = self.shared.lock();
-        state.failed.clone().or_else(|| state.stalled.clone())
-    }
-
-    /// Why inputs are not taken any more, if so.
-    pub fn failure(&self) -> Option<String> {
-        self.shared.lock().failed.clone()
     }
 
     /// Becomes ready when inputs are not taken any more.

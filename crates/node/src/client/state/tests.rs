@@ -11,8 +11,8 @@ use super::*;
 use crate::books::Books;
 use crate::live::Known;
 use crate::terms::Terms;
-use crate::transport::EnvelopeHeader;
 use crate::transport::proto::{Confirm, Frame};
+use crate::transport::{EnvelopeHeader, Kind, WINDOW};
 
 const ME: NodeId = NodeId(0);
 
