@@ -54,7 +54,7 @@ enum Command {
     Client { file: PathBuf },
     /// The transport of a coordinator without one, for `live` to compare with.
     #[command(hide = true)]
-    Bare { folder: PathBuf },
+    Bare { file: PathBuf },
 }
 
 fn main() -> ExitCode {
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         Some(Command::Live(options)) => measure_live(&report, options),
         Some(Command::Soak(args)) => soak::run(&args),
         Some(Command::Serve { file }) => return node(|| commands::serve(&ours(), &file)),
-        Some(Command::Bare { .. }) => return node(live::bare::serve),
+        Some(Command::Bare { file }) => return node(|| live::bare::serve(&file)),
         Some(Command::Client { file }) => return node(|| commands::client(&ours(), &file)),
     };
     match done {

@@ -205,7 +205,7 @@ fn coordinator_that_says(known_terms: &Terms, from: NodeId) -> (tokio::runtime::
                     let frames = ways_out.last().expect("opened before");
                     let welcome =
                         Welcome { received: 0, terms: text.clone(), parameters, sent: 1, change: None };
-                    frames.send(frame(Kind::Welcome(welcome))).await.unwrap();
+                    frames.send(frame(Kind::Welcome(welcome.into()))).await.unwrap();
                     frames.send(frame(envelope(parameters, from, VICTIM, 1, view()))).await.unwrap();
                 }
                 _ => {}

@@ -187,7 +187,7 @@ fn a_refused_client_is_told_briefly_and_not_read_from() {
     let name = format!("x\n{}", "y".repeat(20_000));
     let reason = federation.runtime.block_on(async {
         let (frames, outgoing) = Outbox::channel();
-        frames.try_send(frame(Kind::Hello(hello(0, &name)))).unwrap();
+        frames.try_send(frame(Kind::Hello(hello(0, &name).into()))).unwrap();
         let mut stream = dial(&federation.url, outgoing).await.unwrap();
         let Some(Kind::Refusal(refusal)) = stream.next().await.unwrap().unwrap().kind else { panic!() };
         let nothing = || frame(Kind::Confirm(Confirm { sequence: 1, peer: None }));

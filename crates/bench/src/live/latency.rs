@@ -1,5 +1,6 @@
 //! How long one thing takes.
 
+use std::io::{self, Read as _, Write as _};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use cahoots_core::{Keys, NodeId};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
 use super::{LiveOptions, Row, client_config, coordinator_config, failed, quantiles, repetitions, terms};
 use cahoots_node::NodeError;
@@ -73,22 +75,15 @@ fn over_http(
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let url = format!("http://{address}/decide");
     let _serving = runtime.spawn(http::serve(listener, client));
-    let agent = ureq::Agent::new_with_defaults();
-    let bodies: Vec<String> = sets.iter().map(|set| json!({ "arms": set }).to_string()).collect();
+    let requests: Vec<Arc<str>> =
+        sets.iter().map(|set| request(&json!({ "arms": set }).to_string())).collect();
     let n = repetitions(options, 3000);
-    let mut times = Vec::with_capacity(n);
-    for body in bodies.iter().cycle().take(n + 100) {
-        let begun = Instant::now();
-        let mut answer = agent.post(&url).send(body).map_err(failed)?;
-        let _ = answer.body_mut().read_to_vec().map_err(failed)?;
-        times.push(begun.elapsed());
-    }
-    let how = format!("{} bytes of JSON, one kept connection on loopback, {n} calls", bodies[0].len());
+    let mut times = one(address, &requests, n + 100).map_err(failed)?;
+    let how = format!("{} bytes of JSON, one kept connection on loopback, {n} calls", requests[0].len());
     quantiles(times.split_off(100), rows, ["decide, over HTTP, p50", "decide, over HTTP, p99"], "us", &how);
     let each = repetitions(options, 500);
-    let rate = runtime.block_on(crowd(address, &bodies[0], each))?;
+    let rate = runtime.block_on(crowd(address, &requests[0], each)).map_err(failed)?;
     rows.push(Row {
         measure: "decide, over HTTP, at once",
         value: rate,
@@ -99,40 +94,77 @@ fn over_http(
     Ok(())
 }
 
+/// A whole request.
+fn request(body: &str) -> Arc<str> {
+    let length = body.len();
+    let head = "POST /decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json";
+    format!("{head}\r\ncontent-length: {length}\r\n\r\n{body}").into()
+}
+
+/// A connection that costs its owner next to nothing.
+struct Caller {
+    stream: TcpStream,
+    answer: Vec<u8>,
+}
+
+impl Caller {
+    async fn connect(address: SocketAddr) -> io::Result<Caller> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Caller { stream, answer: Vec::new() })
+    }
+
+    async fn call(&mut self, request: &str) -> io::Result<()> {
+        self.stream.write_all(request.as_bytes()).await?;
+        self.answer.clear();
+        // An answer is small, and its JSON ends it.
+        while !self.answer.ends_with(b"}") {
+            if self.stream.read_buf(&mut self.answer).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        if self.answer.starts_with(b"HTTP/1.1 200") {
+            return Ok(());
+        }
+        Err(io::Error::other(String::from_utf8_lossy(&self.answer).into_owned()))
+    }
+}
+
+/// How long each of so many calls takes, by a thread that does nothing else.
+fn one(address: SocketAddr, requests: &[Arc<str>], calls: usize) -> io::Result<Vec<Duration>> {
+    let mut stream = std::net::TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    let mut answer = [0; 4096];
+    let mut times = Vec::with_capacity(calls);
+    for request in requests.iter().cycle().take(calls) {
+        let begun = Instant::now();
+        stream.write_all(request.as_bytes())?;
+        let length = stream.read(&mut answer)?;
+        times.push(begun.elapsed());
+        let answer = &answer[..length];
+        if !(answer.starts_with(b"HTTP/1.1 200") && answer.ends_with(b"}")) {
+            return Err(io::Error::other(String::from_utf8_lossy(answer).into_owned()));
+        }
+    }
+    Ok(times)
+}
+
 /// Decisions a second when many connections ask at once; nobody gives rewards.
-async fn crowd(address: SocketAddr, body: &str, each: usize) -> Result<f64, NodeError> {
-    let head = format!(
-        "POST /decide HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    let request: Arc<str> = format!("{head}{body}").into();
+async fn crowd(address: SocketAddr, request: &Arc<str>, each: usize) -> io::Result<f64> {
+    let mut callers = JoinSet::new();
     let begun = Instant::now();
-    let callers: Vec<_> = (0..CROWD)
-        .map(|_| {
-            let request = request.clone();
-            tokio::spawn(async move {
-                let mut stream = TcpStream::connect(address).await?;
-                stream.set_nodelay(true)?;
-                let mut answer = Vec::new();
-                for _ in 0..each {
-                    stream.write_all(request.as_bytes()).await?;
-                    answer.clear();
-                    // An answer is small, and its JSON ends it.
-                    while !answer.ends_with(b"}") {
-                        if stream.read_buf(&mut answer).await? == 0 {
-                            return Err(std::io::ErrorKind::UnexpectedEof.into());
-                        }
-                    }
-                    if !answer.starts_with(b"HTTP/1.1 200") {
-                        return Err(std::io::Error::other(String::from_utf8_lossy(&answer).into_owned()));
-                    }
-                }
-                Ok::<_, std::io::Error>(())
-            })
-        })
-        .collect();
-    for caller in callers {
-        caller.await.map_err(failed)?.map_err(failed)?;
+    for _ in 0..CROWD {
+        let request = request.clone();
+        callers.spawn(async move {
+            let mut caller = Caller::connect(address).await?;
+            for _ in 0..each {
+                caller.call(&request).await?;
+            }
+            Ok::<_, io::Error>(())
+        });
+    }
+    while let Some(ended) = callers.join_next().await {
+        ended??;
     }
     Ok((CROWD * each) as f64 / begun.elapsed().as_secs_f64())
 }

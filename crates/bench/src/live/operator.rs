@@ -1,6 +1,8 @@
 //! What an operator will see: nodes as processes of their own, sustained load, bursts with slow readers, kills.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -8,8 +10,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
+use super::bare::Echo;
 use super::process::{Process, Usage, soon, store_bytes};
-use super::raw::{Common, Pace, Raw, Reads, uploads};
+use super::raw::{Common, Pace, Raw, Reads, Views, uploads};
 use super::{LiveOptions, Row, failed, repetitions};
 use cahoots_node::NodeError;
 
@@ -48,6 +51,16 @@ struct Went {
     elapsed: Duration,
     /// What the process had used by then.
     usage: Usage,
+    /// What clients were sent until then.
+    views: Arc<Views>,
+}
+
+impl Went {
+    /// The same amount of sending, per upload.
+    fn echo(&self, uploads: u64) -> Echo {
+        let (number, bytes) = (self.views.number.load(Relaxed), self.views.bytes.load(Relaxed));
+        Echo { views: number as f64 / uploads as f64, bytes: (bytes / number.max(1)) as usize }
+    }
 }
 
 /// Lets all clients upload, the first `slow` of them reading slowly (one half) or not at all (the other).
@@ -61,7 +74,8 @@ async fn together(
 ) -> Result<Went, NodeError> {
     let (confirmed, mut heard) = mpsc::unbounded_channel();
     let (over, ended) = watch::channel(false);
-    let common = Common { uploads: uploads(dim, each), confirmed, over: ended };
+    let views = Arc::<Views>::default();
+    let common = Common { uploads: uploads(dim, each), confirmed, over: ended, views: views.clone() };
     let (readers, mut parts) = (clients.len() - slow, JoinSet::new());
     let begun = Instant::now();
     // Who does not read is heard of, if at all, when it is over.
@@ -87,7 +101,7 @@ async fn together(
         Ok::<_, NodeError>(())
     })
     .await??;
-    let went = Went { elapsed: begun.elapsed(), usage: process.usage()? };
+    let went = Went { elapsed: begun.elapsed(), usage: process.usage()?, views };
     let _ = over.send(true);
     soon(PATIENCE, "the last confirmations", async {
         while let Some(left) = parts.join_next().await {
@@ -100,9 +114,11 @@ async fn together(
 }
 
 /// The same clients at the transport alone: uploads confirmed per second.
-fn bare(options: &LiveOptions, folder: &Path, clients: u32, each: u64) -> Result<f64, NodeError> {
+fn bare(options: &LiveOptions, folder: &Path, clients: u32, each: u64, echo: Echo) -> Result<f64, NodeError> {
     let runtime = runtime()?;
-    let process = Process::start(options, "bare", folder)?;
+    let file = folder.join("bare.json");
+    std::fs::write(&file, json!(echo).to_string()).map_err(failed)?;
+    let process = Process::start(options, "bare", &file)?;
     let went = runtime.block_on(async {
         let raws = Raw::connect_all(&process.url, FEDERATION, clients).await?;
         together(&process, raws, 0, each, options.dim, |_| Pace::AtOnce).await
@@ -154,7 +170,7 @@ pub(super) fn steady(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) 
     let clients = options.sustained_clients;
     let each = options.uploads.div_ceil(u64::from(clients));
     let total = u64::from(clients) * each;
-    let alone = bare(options, folder, clients, each)?;
+    let alone = bare(options, folder, clients, each, Echo::default())?;
     let (file, store) = serve_file(options, folder, "steady", clients + 1)?;
     let runtime = runtime()?;
     let process = Process::start(options, "serve", &file)?;
@@ -168,6 +184,17 @@ pub(super) fn steady(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) 
     row("steady: uploads merged per second, fsync", merged, "1/s", &how);
     row("steady: uploads confirmed per second by the transport alone", alone, "1/s", &how);
     row("steady: merged to the transport alone", merged / alone, "", &how);
+    let echo = went.echo(total);
+    let sending = bare(options, folder, clients, each, echo)?;
+    let how_sending =
+        format!("the same, and {:.2} views of {} bytes sent per upload", echo.views, echo.bytes);
+    row(
+        "steady: uploads confirmed per second by a transport that sends as much",
+        sending,
+        "1/s",
+        &how_sending,
+    );
+    row("steady: merged to a transport that sends as much", merged / sending, "", &how_sending);
     row("steady: processor time per upload", went.usage.cpu * 1e6 / total as f64, "us", &how);
 
     let bytes = store_bytes(&store);
@@ -192,7 +219,7 @@ pub(super) fn steady(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) 
 pub(super) fn burst(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) -> Result<(), NodeError> {
     let (clients, each) = (options.clients, 2);
     let slow = options.slow.min(options.clients / 2) as usize;
-    let alone = bare(options, folder, clients, each)?;
+    let alone = bare(options, folder, clients, each, Echo::default())?;
     let (file, store) = serve_file(options, folder, "burst", clients)?;
     let runtime = runtime()?;
     let process = Process::start(options, "serve", &file)?;
@@ -207,6 +234,7 @@ pub(super) fn burst(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) -
         ))
     })?;
     let peak = process.usage()?.peak;
+    let sending = bare(options, folder, clients, each, went.echo(u64::from(clients) * each))?;
     let confirmed = u64::from(clients - slow as u32) * each;
     let merged = confirmed as f64 / went.elapsed.as_secs_f64();
     let how = format!(
@@ -217,6 +245,7 @@ pub(super) fn burst(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) -
     row("burst: uploads of those who read, merged per second", merged, "1/s");
     row("burst: uploads confirmed per second by the transport alone", alone, "1/s");
     row("burst: merged to the transport alone", merged / alone, "");
+    row("burst: merged to a transport that sends as much", merged / sending, "");
     row("burst: coordinator's memory per connected client, before", per_client(connected.resident), "KiB");
     row("burst: coordinator's peak memory per connected client", per_client(peak), "KiB");
     row("burst: the coordinator's store", store_bytes(&store) as f64 / 1e6, "MB");
@@ -248,8 +277,11 @@ pub(super) fn open_decisions(
     let process = Process::start(options, "client", &file)?;
     let agent = ureq::Agent::new_with_defaults();
     let post = |path: &str, body: serde_json::Value| {
-        let mut answer =
-            agent.post(format!("{}/{path}", process.url)).send(body.to_string()).map_err(failed)?;
+        let mut answer = agent
+            .post(format!("{}/{path}", process.url))
+            .content_type("application/json")
+            .send(body.to_string())
+            .map_err(failed)?;
         answer.body_mut().read_to_string().map_err(failed)
     };
     let arm =

@@ -1,6 +1,8 @@
 //! A client without a disk and without a machine: only its end of the stream.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use cahoots_algorithms::kit::linear::LinearMsg;
@@ -66,6 +68,15 @@ pub(super) struct Common {
     pub(super) confirmed: mpsc::UnboundedSender<()>,
     /// It is over.
     pub(super) over: watch::Receiver<bool>,
+    /// What they were sent besides confirmations.
+    pub(super) views: Arc<Views>,
+}
+
+/// Views that came, and their bytes.
+#[derive(Debug, Default)]
+pub(super) struct Views {
+    pub(super) number: AtomicU64,
+    pub(super) bytes: AtomicU64,
 }
 
 /// A greeted stream.
@@ -96,7 +107,7 @@ impl Raw {
             began_after: 0,
             rejoins: false,
         };
-        let _ = frames.try_send(frame(Kind::Hello(hello)));
+        let _ = frames.try_send(frame(Kind::Hello(hello.into())));
         let mut stream = dial(url, outgoing).await.map_err(NodeError::Network)?;
         match stream.next().await.map_err(NodeError::Network)?.and_then(|frame| frame.kind) {
             Some(Kind::Welcome(welcome)) => {
@@ -137,13 +148,17 @@ impl Raw {
         let payload = uploads[self.sent as usize].clone();
         self.sent += 1;
         let envelope = self.header.around(NodeId::SERVER, self.sent, 0, payload);
-        let _ = self.frames.send(frame(Kind::Envelope(envelope))).await;
+        let _ = self.frames.send(frame(Kind::Envelope(envelope.into()))).await;
     }
 
-    async fn take(&mut self, frame: Option<Frame>) -> Result<(), NodeError> {
+    async fn take(&mut self, frame: Option<Frame>, views: Option<&Views>) -> Result<(), NodeError> {
         match frame.and_then(|frame| frame.kind) {
             Some(Kind::Confirm(confirm)) => self.confirmed = confirm.sequence,
             Some(Kind::Envelope(envelope)) => {
+                if let Some(views) = views {
+                    views.number.fetch_add(1, Relaxed);
+                    views.bytes.fetch_add(envelope.payload.len() as u64, Relaxed);
+                }
                 let _ = self.frames.send(confirm(envelope.sequence)).await;
             }
             other => return Err(NodeError::Network(format!("unexpected: {other:?}"))),
@@ -159,7 +174,7 @@ impl Raw {
                 self.send_next(&uploads).await;
             }
             let next = self.stream.next().await.map_err(NodeError::Network)?;
-            self.take(next).await?;
+            self.take(next, None).await?;
         }
         Ok(())
     }
@@ -187,7 +202,7 @@ impl Raw {
                     due += period;
                 }
                 next = self.stream.next(), if over || reads != Reads::Nothing => {
-                    self.take(next.map_err(NodeError::Network)?).await?;
+                    self.take(next.map_err(NodeError::Network)?, (!over).then_some(&*common.views)).await?;
                     if let (Reads::Slowly(pause), false) = (reads, over) {
                         tokio::time::sleep(pause).await;
                     }

@@ -84,6 +84,6 @@ impl Serialize for Body {
 
 impl<'de> Deserialize<'de> for Body {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::<u8>::deserialize(deserializer).map(Body::Encoded)
+        serde_bytes::deserialize(deserializer).map(Body::Encoded)
     }
 }

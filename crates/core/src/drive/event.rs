@@ -10,6 +10,7 @@ use crate::ids::{NodeId, Tick};
 
 /// What happens to any machine. `T` is how its messages come: typed, or as bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(serialize = "T: serde_bytes::Serialize", deserialize = "T: serde_bytes::Deserialize<'de>"))]
 pub enum Event<T> {
     /// The first input of a new machine.
     Start,
@@ -21,7 +22,8 @@ pub enum Event<T> {
         sequence: u64,
         /// How many numbers before it were given to messages that it makes superfluous.
         skipped: u64,
-        /// What was sent.
+        /// What was sent; bytes are written and read in one piece.
+        #[serde(with = "serde_bytes")]
         message: T,
     },
     /// The tick that was asked for.

@@ -108,7 +108,7 @@ async fn connected(shared: &Arc<Shared>, coordinator: &str, greeted: &mut bool) 
         .map_err(|_| "the coordinator does not answer".to_string())??;
     match first.and_then(|frame| frame.kind) {
         Some(Kind::Welcome(welcome)) => {
-            shared.welcome(welcome, frames).map_err(|e| Ended::Refused(e.to_string()))?;
+            shared.welcome(*welcome, frames).map_err(|e| Ended::Refused(e.to_string()))?;
             *greeted = true;
         }
         Some(Kind::Refusal(refusal)) if refusal.r#final => return Err(Ended::Refused(refusal.reason)),
@@ -126,7 +126,7 @@ async fn listen(shared: &Arc<Shared>, stream: &mut Stream) -> Result<(), Ended> 
             return Ok(());
         }
         match kind {
-            Kind::Envelope(envelope) => state.envelope(envelope)?,
+            Kind::Envelope(envelope) => state.envelope(*envelope)?,
             Kind::Confirm(Confirm { sequence, peer: Some(peer) }) => {
                 state.confirmed_by(NodeId(peer), sequence)?;
                 if !state.pump() {
@@ -142,7 +142,7 @@ async fn listen(shared: &Arc<Shared>, stream: &mut Stream) -> Result<(), Ended> 
             Kind::Change(Change { version, params }) => {
                 state.change(version, &params).map_err(|e| Ended::Broken(e.to_string()))?;
             }
-            Kind::Grant(grant) => state.grant(grant)?,
+            Kind::Grant(grant) => state.grant(*grant)?,
             Kind::Refusal(refusal) if refusal.r#final => return Err(Ended::Refused(refusal.reason)),
             Kind::Refusal(refusal) => return Err(Ended::Broken(refusal.reason)),
             _ => return Err(Ended::Broken("a frame that only clients send".into())),
@@ -161,7 +161,7 @@ impl Shared {
         let (sent, received) = (state.durable.sent, state.durable.received);
         let parameters = state.member.as_ref().map_or(0, |member| member.header.parameters);
         state.connections += 1;
-        frame(Kind::Hello(Hello {
+        let hello = Hello {
             federation: self.federation.clone(),
             client: self.me.0,
             instance: self.instance.to_vec(),
@@ -173,7 +173,8 @@ impl Shared {
             began_at: state.began.position,
             began_after: state.began.sent,
             rejoins: state.rejoins,
-        }))
+        };
+        frame(Kind::Hello(hello.into()))
     }
 
     /// The coordinator will not let us in. Who can decide goes on alone, says so and tries again; `false` for

@@ -88,7 +88,7 @@ impl State {
         if !report {
             self.journal.batch.set("lockstep", progress);
         }
-        self.after.push(frame(Kind::Done(done)));
+        self.after.push(frame(Kind::Done(done.into())));
         self.flush = true;
         Ok(())
     }

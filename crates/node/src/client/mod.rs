@@ -60,7 +60,7 @@ pub struct ClientConfig {
     pub tick: Duration,
     /// After this time without a reward, a decision is given up.
     pub expiry: Duration,
-    /// Log entries after which a snapshot is written, if the log is twice as large as the last one by then.
+    /// Log entries after which a snapshot is written, if the log is four times as large as the last one by then.
     pub snapshot_every: u64,
     /// The longest pause between two attempts to connect.
     pub longest_pause: Duration,

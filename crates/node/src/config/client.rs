@@ -38,7 +38,7 @@ pub struct ClientFile {
     /// Seconds after which a decision without a reward is given up.
     #[serde(default = "hour")]
     pub expiry: f64,
-    /// Log entries after which a snapshot is written, if the log is twice as large as the last one by then.
+    /// Log entries after which a snapshot is written, if the log is four times as large as the last one by then.
     #[serde(default = "thousand")]
     pub snapshot_every: u64,
     /// The longest pause in seconds between two attempts to connect.

@@ -34,7 +34,7 @@ pub struct ServeFile {
     /// Length of a tick in seconds.
     #[serde(default = "one")]
     pub tick: f64,
-    /// Log entries after which a snapshot is written, if the log is twice as large as the last one by then.
+    /// Log entries after which a snapshot is written, if the log is four times as large as the last one by then.
     #[serde(default = "thousand")]
     pub snapshot_every: u64,
     /// What strangers and clients may take.

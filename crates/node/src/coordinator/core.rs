@@ -213,12 +213,12 @@ impl Core {
 
     fn frame(&mut self, session: Session, kind: Kind) {
         if let Kind::Hello(hello) = kind {
-            return self.hello(session, hello);
+            return self.hello(session, *hello);
         }
         let Some(client) = self.members.client(session) else { return };
         match kind {
             Kind::Envelope(envelope) => {
-                if let Err(reason) = self.envelope(client, envelope) {
+                if let Err(reason) = self.envelope(client, *envelope) {
                     self.reject(client, reason);
                 }
             }
@@ -230,7 +230,7 @@ impl Core {
             Kind::Done(done) => {
                 self.confirmed(client, done.received);
                 if let Some(run) = &mut self.lockstep
-                    && let Some((from, sequence)) = run.done(client, done)
+                    && let Some((from, sequence)) = run.done(client, *done)
                 {
                     // Whoever sent what was delivered need not keep it, once this is on disk.
                     self.after.push((from, confirm_peer(sequence, client)));
@@ -279,7 +279,7 @@ impl Core {
         let (version, params) = self.machine.params();
         let change = (version > 0).then(|| Change { version, params: params.into() });
         let welcome = Welcome { received, terms, parameters, sent, change };
-        self.after.push((client, frame(Kind::Welcome(welcome))));
+        self.after.push((client, frame(Kind::Welcome(welcome.into()))));
         self.touched.insert(client);
         tracing::info!(%client, "connected");
     }

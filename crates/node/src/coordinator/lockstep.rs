@@ -61,6 +61,8 @@ impl Core {
                 grant::Step::Deliver(envelope.unwrap_or_default())
             }
         };
-        Some(frame(Kind::Grant(Grant { order: order.number, tick: order.tick, step: Some(step), known })))
+        Some(frame(Kind::Grant(
+            Grant { order: order.number, tick: order.tick, step: Some(step), known }.into(),
+        )))
     }
 }

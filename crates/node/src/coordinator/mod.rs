@@ -48,7 +48,7 @@ pub struct CoordinatorConfig {
     pub terms: Terms,
     /// Length of a tick.
     pub tick: Duration,
-    /// Log entries after which a snapshot is written, if the log is twice as large as the last one by then.
+    /// Log entries after which a snapshot is written, if the log is four times as large as the last one by then.
     pub snapshot_every: u64,
     /// What strangers and clients may take.
     pub limits: ServeLimits,

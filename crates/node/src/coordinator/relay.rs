@@ -23,7 +23,7 @@ impl Core {
                 return Err("an envelope of someone else, or under other terms".into());
             }
             if let Some(connected) = self.members.connected.get(&to) {
-                connected.outbox.pass_on(frame(Kind::Envelope(envelope)));
+                connected.outbox.pass_on(frame(Kind::Envelope(envelope.into())));
                 self.status.relayed += 1;
             }
             return Ok(());

@@ -39,9 +39,9 @@ use mark::Mark;
 pub const FORMAT: u32 = 3;
 
 /// A log may grow to so many times the checkpoint before the state is written again ...
-const LONG: u64 = 4;
+const LONG: u64 = 8;
 /// ... or to so many times, once there are as many entries as one would want to replay.
-const LONG_ENOUGH: u64 = 2;
+const LONG_ENOUGH: u64 = 4;
 /// Less than this is not worth a checkpoint, unless there are many entries.
 const SHORT: u64 = 1 << 20;
 
@@ -223,8 +223,8 @@ impl Store {
     }
 
     /// Is the log long enough that a snapshot pays? Amortised by bytes, so that what is written for snapshots stays a
-    /// fraction of what is written for the log: it may grow to four times the checkpoint (and to 1 MiB in any case), or
-    /// to twice, once it has `every` entries. That also bounds what a restart has to replay.
+    /// fraction of what is written for the log: it may grow to eight times the checkpoint (and to 1 MiB in any case), or
+    /// to four times, once it has `every` entries. That also bounds what a restart has to replay.
     pub fn wants_snapshot(&self, every: u64) -> bool {
         let (log, checkpoint) = (self.log.bytes(), self.checkpoint.bytes());
         log > (LONG * checkpoint).max(SHORT) || (self.entries >= every && log >= LONG_ENOUGH * checkpoint)

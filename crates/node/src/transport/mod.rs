@@ -1,6 +1,7 @@
 //! How bytes travel: the stream format, its gRPC server and its gRPC client.
 //! Nothing here knows what a machine is; whoever secures a connection does it here.
 
+mod codec;
 mod dial;
 mod guard;
 mod listen;

@@ -15,7 +15,7 @@ pub const WINDOW: usize = 64;
 
 /// Views among them. Each says it all, so there is no haste with the next: who reads slowly or not at all does not
 /// have a window of them waiting before it, in memory, but the newest in its queue.
-const VIEWS: usize = 2;
+const VIEWS: usize = 1;
 
 /// Messages between clients that may wait for the stream besides.
 const PEER_ROOM: usize = 4096;
@@ -67,7 +67,7 @@ impl Outbox {
     pub fn pump_peer(&mut self, queues: &Queues, up_to: u64, to: NodeId, header: &EnvelopeHeader) {
         let cursor = self.peers.entry(to).or_default();
         for message in queues.after(to, *cursor).take_while(|message| message.sequence <= up_to) {
-            let frame = frame(Kind::Envelope(header.envelope(to, message)));
+            let frame = frame(Kind::Envelope(header.envelope(to, message).into()));
             if self.frames.capacity() <= ROOM || self.frames.try_send(frame).is_err() {
                 return;
             }
@@ -89,7 +89,7 @@ impl Outbox {
             if self.in_flight.len() == WINDOW || is_view && self.views == VIEWS {
                 break;
             }
-            if !self.send(frame(Kind::Envelope(header.envelope(to, message)))) {
+            if !self.send(frame(Kind::Envelope(header.envelope(to, message).into()))) {
                 return false;
             }
             self.cursor = message.sequence;

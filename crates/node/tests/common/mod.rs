@@ -238,12 +238,12 @@ impl Raw {
             began_after: 0,
             rejoins: false,
         };
-        frames.try_send(frame(Kind::Hello(hello))).unwrap();
+        frames.try_send(frame(Kind::Hello(hello.into()))).unwrap();
         let mut stream = dial(url, outgoing).await.unwrap();
         let Some(Frame { kind: Some(Kind::Welcome(welcome)) }) = stream.next().await.unwrap() else {
             panic!("no welcome");
         };
-        Raw { frames, stream, me, welcome }
+        Raw { frames, stream, me, welcome: *welcome }
     }
 
     pub(crate) async fn send(&self, kind: Kind) {
@@ -296,5 +296,5 @@ impl Raw {
 /// An envelope that says whatever it is to say.
 pub(crate) fn envelope(parameters: u64, from: NodeId, to: NodeId, sequence: u64, payload: Vec<u8>) -> Kind {
     let header = EnvelopeHeader { federation: FEDERATION.into(), from, parameters };
-    Kind::Envelope(header.around(to, sequence, 0, payload))
+    Kind::Envelope(header.around(to, sequence, 0, payload).into())
 }

@@ -67,7 +67,7 @@ async fn open(address: &str, hello: Option<Hello>) -> (Connection<TcpStream>, Se
         .unwrap();
     let (answer, mut body) = ask.send_request(request, false).unwrap();
     if let Some(hello) = hello {
-        let hello = frame(Kind::Hello(hello)).encode_to_vec();
+        let hello = frame(Kind::Hello(hello.into())).encode_to_vec();
         body.send_data([announced(hello.len()), hello].concat().into(), false).unwrap();
         let welcomed = async { answer.await.unwrap().into_body().data().await.expect("a welcome").unwrap() };
         tokio::select! {

@@ -163,7 +163,7 @@ fn snapshots_are_paid_for_by_the_log_and_bound_it() {
             break;
         }
     }
-    assert_eq!(when, (Some(60), Some(120)), "at twice and at four times 300 kB, queues included");
+    assert_eq!(when, (Some(120), Some(240)), "at four and at eight times 300 kB, queues included");
     let (_folder, path) = folder();
     let (mut store, _) = open(&path).unwrap();
     log(&mut store, 0..5);

@@ -168,8 +168,13 @@ impl Message for LinearMsg {
     }
 
     fn slot(&self) -> Option<u32> {
-        // A view is absolute: a newer one says it all.
-        matches!(self, LinearMsg::Download { .. }).then_some(0)
+        match self {
+            // A view is absolute: a newer one says it all.
+            LinearMsg::Download { .. } => Some(0),
+            // So is how far uploads are merged.
+            LinearMsg::Signal { signal: Signal::Merged, .. } => Some(1),
+            _ => None,
+        }
     }
 
     fn receipt(&self) -> Option<Receipt> {
