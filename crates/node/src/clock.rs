@@ -1,12 +1,15 @@
 //! Ticks of a deployment: intervals since the store was made, never going back.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use cahoots_core::Tick;
+
+use crate::platform::Platform;
 
 /// Tells the tick.
 #[derive(Clone, Debug)]
 pub struct Clock {
+    platform: Platform,
     born: Duration,
     interval: Duration,
     last: Tick,
@@ -15,19 +18,29 @@ pub struct Clock {
 impl Clock {
     /// A clock that continues at `last`.
     pub fn new(born: Duration, interval: Duration, last: Tick) -> Clock {
-        Clock { born, interval: interval.max(Duration::from_millis(1)), last }
+        Clock::on(Platform::System, born, interval, last)
+    }
+
+    /// The same, on any platform.
+    pub(crate) fn on(platform: Platform, born: Duration, interval: Duration, last: Tick) -> Clock {
+        Clock { platform, born, interval: interval.max(Duration::from_millis(1)), last }
     }
 
     /// The time by which new stores are dated.
     pub fn today() -> Duration {
-        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+        Platform::System.wall()
     }
 
     /// The present tick. A wall clock that is set back makes it stand still.
     pub fn now(&mut self) -> Tick {
-        let age = Self::today().saturating_sub(self.born);
+        let age = self.platform.wall().saturating_sub(self.born);
         self.last = self.last.max((age.as_nanos() / self.interval.as_nanos()) as Tick);
         self.last
+    }
+
+    /// Time that has passed, whatever the wall clock says.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.platform.elapsed()
     }
 
     /// A replayed input happened at this tick.

@@ -16,10 +16,13 @@ pub mod control;
 pub mod coordinator;
 pub mod error;
 pub mod http;
+#[doc(hidden)]
+pub mod inside;
 pub mod limits;
 pub mod live;
 pub mod lockstep;
 pub mod operation;
+mod platform;
 pub mod secret;
 pub mod store;
 pub mod terms;

@@ -12,6 +12,7 @@ use crate::config::{ClientFile, ServeFile};
 use crate::control::{Order, ask};
 use crate::error::NodeError;
 use crate::live::Known;
+use crate::platform::{Bug, Platform};
 use crate::store::{Batch, Store, StoreError, Sync};
 
 /// Whose file it is.
@@ -160,14 +161,29 @@ pub fn rejoin(path: &Path) -> Result<Option<PathBuf>, NodeError> {
     if !file.store().exists() {
         return Err(missing());
     }
-    let (store, _) = Store::open(file.store(), &file.owner(), Sync::Disk)?;
-    let instance = store.get("instance")?.ok_or_else(missing)?;
-    drop(store);
-    let aside = Store::set_aside(file.store())?;
-    let (mut fresh, _) = Store::open(file.store(), &file.owner(), Sync::Disk)?;
+    start_anew(&Platform::System, file.store(), &file.owner())?.ok_or_else(missing)
+}
+
+/// A store that keeps nothing but whose it is takes the place of one that is put aside; says where. `None` where there
+/// was none.
+pub(crate) fn start_anew(
+    platform: &Platform,
+    path: &Path,
+    owner: &str,
+) -> Result<Option<Option<PathBuf>>, StoreError> {
+    let (store, _) = Store::open_on(platform, path, owner, Sync::Disk)?;
+    let Some(instance) = store.get("instance")? else { return Ok(None) };
     let mut batch = Batch::default();
     batch.set("instance", instance);
     batch.set("rejoins", vec![1]);
-    fresh.commit(&batch).map_err(|e: StoreError| NodeError::from(e))?;
-    Ok(aside)
+    if platform.has(Bug::ReuseNoise)
+        && let Some(secret) = store.get("secret")?
+    {
+        batch.set("secret", secret);
+    }
+    drop(store);
+    let aside = Store::set_aside_on(platform, path)?;
+    let (mut fresh, _) = Store::open_on(platform, path, owner, Sync::Disk)?;
+    fresh.commit(&batch)?;
+    Ok(Some(aside))
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use cahoots_core::{Keys, Tick};
 
-use crate::clock::Clock;
 use crate::error::NodeError;
+use crate::platform::Platform;
 use crate::store::{Batch, Store, StoreError};
 use crate::terms::Terms;
 
@@ -15,17 +15,15 @@ pub fn kept<const N: usize>(store: &Store, batch: &mut Batch, key: &str) -> Resu
         return bytes.try_into().map_err(|_| damaged(store, &format!("{key} has the wrong length")).into());
     }
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)
-        .map_err(|e| NodeError::Stopped(format!("the system gives no random bytes: {e}")))?;
+    store.platform().fill(&mut bytes).map_err(|e| NodeError::Stopped(e.to_string()))?;
     batch.set(key, bytes.to_vec());
     Ok(bytes)
 }
 
 /// A random number that is not 0.
-pub fn number() -> Result<u64, NodeError> {
+pub(crate) fn number(platform: &Platform) -> Result<u64, NodeError> {
     let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes)
-        .map_err(|e| NodeError::Stopped(format!("the system gives no random bytes: {e}")))?;
+    platform.fill(&mut bytes).map_err(|e| NodeError::Stopped(e.to_string()))?;
     // Ids are read and written by people too, and by languages whose numbers have 53 bits.
     Ok((u64::from_le_bytes(bytes) >> 11).max(1))
 }
@@ -36,7 +34,7 @@ pub fn born(store: &Store, batch: &mut Batch) -> Result<Duration, NodeError> {
         let millis = bytes.try_into().map_err(|_| damaged(store, "its date has the wrong length"))?;
         return Ok(Duration::from_millis(u64::from_le_bytes(millis)));
     }
-    let today = Clock::today();
+    let today = store.platform().wall();
     batch.set("born", (today.as_millis() as u64).to_le_bytes().to_vec());
     Ok(today)
 }

@@ -1,11 +1,11 @@
-//! The thread that makes things durable: it takes everything that has been
-//! logged, commits it at once, and lets go what was waiting for that. While it
-//! commits, the next batch gathers.
+//! What makes things durable: it takes everything that has been logged, commits it at once, and lets go what was
+//! waiting for that. While it commits, the next batch gathers. In a deployment it is a thread.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Shared;
+use super::state::{State, Work};
 use crate::store::{Batch, Store, StoreError};
 
 /// Decisions are committed with the next reward; without one, at this size.
@@ -13,32 +13,81 @@ const LARGE: usize = 1 << 20;
 /// How often a full disk is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
 
-pub(super) fn run(
-    shared: &Arc<Shared>,
-    mut store: Store,
-    tick: Duration,
+/// What is on its way to the disk.
+struct Commit {
+    batch: Batch,
+    work: Work,
+    /// The last one.
+    stop: bool,
+}
+
+/// What became of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// It is on disk.
+    Done,
+    /// There is no space: to be tried again.
+    Full,
+}
+
+/// A client's way to its disk. A commit is [gathered](Self::gather), [written](Self::write) and [let go](Self::finish);
+/// between these steps others may use the state.
+pub(crate) struct Flusher {
+    store: Store,
     snapshot_every: u64,
-) -> Result<(), StoreError> {
-    let mut next_tick = Instant::now() + tick;
-    loop {
-        let mut state = shared.lock();
-        while !state.flush && !state.stop && state.journal.batch.bytes() < LARGE {
-            let now = Instant::now();
-            if now >= next_tick {
-                next_tick = now + tick;
-                state.tick();
-                state.flush |= !state.journal.batch.is_empty();
-                continue;
+    commit: Option<Commit>,
+}
+
+impl Flusher {
+    pub(super) fn new(store: Store, snapshot_every: u64) -> Flusher {
+        Flusher { store, snapshot_every, commit: None }
+    }
+
+    pub(super) fn run(mut self, shared: &Arc<Shared>, tick: Duration) -> Result<(), StoreError> {
+        let mut next_tick = Instant::now() + tick;
+        loop {
+            let mut state = shared.lock();
+            while !Flusher::is_due(&state) {
+                let now = Instant::now();
+                if now >= next_tick {
+                    next_tick = now + tick;
+                    Flusher::tick(&mut state);
+                    continue;
+                }
+                state = shared.work.wait_timeout(state, next_tick - now).expect("no panic under the lock").0;
             }
-            state = shared.work.wait_timeout(state, next_tick - now).expect("no panic under the lock").0;
+            if state.failed.is_some() {
+                return Ok(());
+            }
+            self.gather(&mut state);
+            drop(state);
+            while self.write(shared)? == Written::Full {
+                // While the disk is full, inputs are refused with the reason, and it is tried again.
+                drop(shared.work.wait_timeout(shared.lock(), AGAIN));
+            }
+            if self.finish(shared) {
+                return Ok(());
+            }
         }
+    }
+
+    /// Is there something to be committed?
+    pub(super) fn is_due(state: &State) -> bool {
+        state.flush || state.stop || state.journal.batch.bytes() >= LARGE
+    }
+
+    /// Time passes; what comes of it is to be committed.
+    pub(super) fn tick(state: &mut State) {
+        state.tick();
+        state.flush |= !state.journal.batch.is_empty();
+    }
+
+    /// Takes all that is to be committed now.
+    pub(super) fn gather(&mut self, state: &mut State) {
         let stop = state.stop;
-        if state.failed.is_some() {
-            return Ok(());
-        }
         let mut work = state.gather();
         let mut batch: Batch = std::mem::take(&mut work.batch);
-        if store.wants_snapshot(snapshot_every) || stop {
+        if self.store.wants_snapshot(self.snapshot_every) || stop {
             let now = state.clock.now();
             if let Some(member) = &mut state.member {
                 batch.snapshot(member.machine.save());
@@ -47,46 +96,47 @@ pub(super) fn run(
                 batch.set("tick", now.to_le_bytes().to_vec());
             }
         }
-        drop(state);
-        let committed = if batch.is_empty() { Ok(()) } else { commit(shared, &mut store, &batch) };
-        let mut state = shared.lock();
-        match committed {
-            Ok(()) => {
-                state.stalled = None;
-                state.position = store.commits();
-                state.committed(work);
-            }
+        self.commit = Some(Commit { batch, work, stop });
+    }
+
+    /// Writes what was gathered. After an error nothing is taken any more.
+    pub(super) fn write(&mut self, shared: &Shared) -> Result<Written, StoreError> {
+        let Some(commit) = &self.commit else { return Ok(Written::Done) };
+        match self.store.commit(&commit.batch) {
+            Ok(()) => Ok(Written::Done),
             Err(error) => {
+                let mut state = shared.lock();
+                if matches!(error, StoreError::Full { .. }) && !state.stop {
+                    if state.stalled.is_none() {
+                        tracing::error!(%error, "inputs are refused until there is space again");
+                    }
+                    state.stall(error.to_string());
+                    return Ok(Written::Full);
+                }
                 state.fail(error.to_string());
                 shared.over.notify_waiters();
-                return Err(error);
+                Err(error)
             }
         }
+    }
+
+    /// What was waiting for the commit goes; `true` after the last one.
+    pub(super) fn finish(&mut self, shared: &Shared) -> bool {
+        let Some(Commit { work, stop, .. }) = self.commit.take() else { return false };
+        let mut state = shared.lock();
+        state.stalled = None;
+        state.position = self.store.commits();
+        state.committed(work);
         if stop {
             state.say_alive();
             state.fail("this client was shut down".into());
             shared.over.notify_waiters();
-            return Ok(());
         }
+        stop
     }
-}
 
-/// Commits; while the disk is full, inputs are refused with the reason, and it is tried again.
-fn commit(shared: &Arc<Shared>, store: &mut Store, batch: &Batch) -> Result<(), StoreError> {
-    loop {
-        match store.commit(batch) {
-            Err(error @ StoreError::Full { .. }) => {
-                let mut state = shared.lock();
-                if state.stop {
-                    return Err(error);
-                }
-                if state.stalled.is_none() {
-                    tracing::error!(%error, "inputs are refused until there is space again");
-                }
-                state.stall(error.to_string());
-                drop(shared.work.wait_timeout(state, AGAIN));
-            }
-            other => return other,
-        }
+    /// The store that it writes to.
+    pub(super) fn store(&self) -> &Store {
+        &self.store
     }
 }

@@ -13,7 +13,7 @@ use crate::error::NodeError;
 use crate::limits::{REASON, cut};
 use crate::terms::Terms;
 use crate::transport::proto::{Change, Confirm, Frame, Hello, Welcome};
-use crate::transport::{Kind, Outbox, Stream, dial, frame};
+use crate::transport::{Kind, Outbox, dial, frame};
 
 /// First pause after a failed attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -21,7 +21,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why a session ended.
-enum Ended {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
     /// To be tried again.
     Broken(String),
     /// Trying again will not help.
@@ -32,6 +33,17 @@ impl From<String> for Ended {
     fn from(reason: String) -> Ended {
         Ended::Broken(reason)
     }
+}
+
+/// What follows when a session has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Another attempt, after a pause that grows.
+    Pause,
+    /// Another attempt, after the longest pause.
+    LongPause,
+    /// No other attempt.
+    GiveUp,
 }
 
 /// Keeps a connection until the client stops.
@@ -51,23 +63,10 @@ pub(super) async fn keep(shared: Arc<Shared>, coordinator: String, longest_pause
             ended = session(&shared, &coordinator, &mut greeted) => ended,
             () = over => continue,
         };
-        shared.lock().outbox = None;
-        match ended {
-            Ended::Refused(reason) => {
-                if !shared.alone(cut(&reason, REASON).into_owned()) {
-                    return;
-                }
-                pause = longest_pause;
-            }
-            Ended::Broken(reason) => {
-                let reason = cut(&reason, REASON).into_owned();
-                tracing::info!(
-                    reason,
-                    pause_ms = pause.as_millis() as u64,
-                    "no connection to the coordinator"
-                );
-                shared.lock().trouble(reason);
-            }
+        match shared.parted(ended) {
+            Next::GiveUp => return,
+            Next::LongPause => pause = longest_pause,
+            Next::Pause => {}
         }
         if greeted {
             pause = FIRST_PAUSE;
@@ -106,24 +105,54 @@ async fn connected(shared: &Arc<Shared>, coordinator: &str, greeted: &mut bool) 
     let first = tokio::time::timeout(PATIENCE, stream.next())
         .await
         .map_err(|_| "the coordinator does not answer".to_string())??;
-    match first.and_then(|frame| frame.kind) {
-        Some(Kind::Welcome(welcome)) => {
-            shared.welcome(*welcome, frames).map_err(|e| Ended::Refused(e.to_string()))?;
-            *greeted = true;
+    shared.greeted(first, frames)?;
+    *greeted = true;
+    while let Some(frame) = stream.next().await? {
+        if !shared.heard(frame)? {
+            break;
         }
-        Some(Kind::Refusal(refusal)) if refusal.r#final => return Err(Ended::Refused(refusal.reason)),
-        Some(Kind::Refusal(refusal)) => return Err(Ended::Broken(refusal.reason)),
-        _ => return Err(Ended::Broken("no welcome from the coordinator".into())),
     }
-    listen(shared, &mut stream).await
+    Ok(())
 }
 
-async fn listen(shared: &Arc<Shared>, stream: &mut Stream) -> Result<(), Ended> {
-    while let Some(frame) = stream.next().await? {
-        let Some(kind) = frame.kind else { continue };
-        let mut state = shared.lock();
+impl Shared {
+    /// A session has ended.
+    pub(super) fn parted(&self, ended: Ended) -> Next {
+        self.lock().outbox = None;
+        match ended {
+            Ended::Refused(reason) if self.alone(cut(&reason, REASON).into_owned()) => Next::LongPause,
+            Ended::Refused(_) => Next::GiveUp,
+            Ended::Broken(reason) => {
+                let reason = cut(&reason, REASON).into_owned();
+                tracing::info!(reason, "no connection to the coordinator");
+                self.lock().trouble(reason);
+                Next::Pause
+            }
+        }
+    }
+
+    /// The first frame of a session.
+    pub(super) fn greeted(
+        &self,
+        first: Option<Frame>,
+        frames: tokio::sync::mpsc::Sender<Frame>,
+    ) -> Result<(), Ended> {
+        match first.and_then(|frame| frame.kind) {
+            Some(Kind::Welcome(welcome)) => {
+                self.welcome(*welcome, frames).map_err(|e| Ended::Refused(e.to_string()))
+            }
+            Some(Kind::Refusal(refusal)) if refusal.r#final => Err(Ended::Refused(refusal.reason)),
+            Some(Kind::Refusal(refusal)) => Err(Ended::Broken(refusal.reason)),
+            _ => Err(Ended::Broken("no welcome from the coordinator".into())),
+        }
+    }
+
+    /// Any other frame; `false` when nothing is taken any more.
+    pub(super) fn heard(&self, frame: Frame) -> Result<bool, Ended> {
+        let Some(kind) = frame.kind else { return Ok(true) };
+        let mut state = self.lock();
         if state.failed.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         match kind {
             Kind::Envelope(envelope) => state.envelope(*envelope)?,
@@ -148,15 +177,13 @@ async fn listen(shared: &Arc<Shared>, stream: &mut Stream) -> Result<(), Ended> 
             _ => return Err(Ended::Broken("a frame that only clients send".into())),
         }
         if state.flush {
-            shared.work.notify_one();
+            self.work.notify_one();
         }
+        Ok(true)
     }
-    Ok(())
-}
 
-impl Shared {
     /// Who we are and what we have on disk.
-    fn hello(&self) -> Frame {
+    pub(super) fn hello(&self) -> Frame {
         let mut state = self.lock();
         let (sent, received) = (state.durable.sent, state.durable.received);
         let parameters = state.member.as_ref().map_or(0, |member| member.header.parameters);

@@ -4,6 +4,7 @@
 
 mod builder;
 mod flusher;
+pub(crate) mod inside;
 mod link;
 mod lockstep;
 mod member;
@@ -24,6 +25,7 @@ use serde::Serialize;
 use tokio::sync::{Notify, oneshot};
 
 pub use self::builder::ClientBuilder;
+use self::flusher::Flusher;
 use self::member::Member;
 use self::starts::Starts;
 use self::state::{Began, State};
@@ -32,6 +34,7 @@ use crate::clock::Clock;
 use crate::error::NodeError;
 use crate::limits::{ClientLimits, Counters};
 use crate::live::Known;
+use crate::platform::{Bug, Platform};
 use crate::secret;
 use crate::store::{Batch, Store, StoreError, Sync};
 use crate::terms::Terms;
@@ -129,21 +132,29 @@ impl Shared {
 impl Client {
     /// Opens the store, replays what a kill interrupted, and is ready.
     pub fn open(config: ClientConfig) -> Result<Client, NodeError> {
+        let (shared, flusher) = Client::prepare(&config, &Platform::System)?;
+        let threads = start(&shared, flusher, config)?;
+        Ok(Client { shared, threads })
+    }
+
+    /// All of it but its threads.
+    fn prepare(config: &ClientConfig, platform: &Platform) -> Result<(Arc<Shared>, Flusher), NodeError> {
         let me = NodeId(config.client);
         let owner = owner(&config.federation, config.client);
-        let (mut store, recovered) = Store::open(&config.store, &owner, config.sync)?;
+        let (mut store, recovered) = Store::open_on(platform, &config.store, &owner, config.sync)?;
         let mut first = Batch::default();
         let instance = secret::kept(&store, &mut first, "instance")?;
         let secret = secret::kept(&store, &mut first, "secret")?;
         let born = secret::born(&store, &mut first)?;
         let mut starts = Starts::restore(store.get("starts")?);
-        starts.begin(secret::number()?);
+        starts.begin(secret::number(platform)?);
         first.set("starts", starts.save());
         let rejoins = store.get("rejoins")?.is_some_and(|flag| flag == [1]);
-        let clock = Clock::new(born, config.tick, secret::tick(&store)?);
+        let clock = Clock::on(platform.clone(), born, config.tick, secret::tick(&store)?);
         let mut state = State::new(starts, clock, state::ticks(config.expiry, config.tick));
         state.rejoins = rejoins;
         state.most_open = config.limits.open_decisions;
+        state.journal.forgets = platform.has(Bug::ForgetNumber);
         let stored = store.get("terms")?.and_then(|bytes| String::from_utf8(bytes).ok());
         let terms = match (&stored, &config.terms) {
             (Some(text), Some(given)) if *text != given.to_toml() => {
@@ -173,7 +184,9 @@ impl Client {
                     .map_err(|what| damaged(format!("a log entry cannot be replayed ({what})")))?;
                 state.clock.seen(tick);
                 let facts = member.machine.take_step().facts;
-                member.books.enter(me, facts);
+                if !platform.has(Bug::DropFacts) {
+                    member.books.enter(me, facts);
+                }
             }
             let new = saved.is_none() && recovered.log.is_empty();
             state.join(member, new);
@@ -200,8 +213,7 @@ impl Client {
             limits: config.limits.clone(),
             counters: Arc::default(),
         });
-        let threads = start(&shared, store, config)?;
-        Ok(Client { shared, threads })
+        Ok((shared, Flusher::new(store, config.snapshot_every)))
     }
 
     /// Chooses an arm. Not yet on disk: after a crash the decision may be
@@ -344,12 +356,15 @@ impl Drop for Client {
     }
 }
 
-fn start(shared: &Arc<Shared>, store: Store, config: ClientConfig) -> Result<Vec<JoinHandle<()>>, NodeError> {
+fn start(
+    shared: &Arc<Shared>,
+    flusher: Flusher,
+    config: ClientConfig,
+) -> Result<Vec<JoinHandle<()>>, NodeError> {
     let failed = |e: std::io::Error| NodeError::Stopped(format!("a thread could not be started: {e}"));
-    let flushing = shared.clone();
-    let (tick, every) = (config.tick, config.snapshot_every);
+    let (flushing, tick) = (shared.clone(), config.tick);
     let flusher = std::thread::Builder::new().name("cahoots-flusher".into()).spawn(move || {
-        if let Err(error) = flusher::run(&flushing, store, tick, every) {
+        if let Err(error) = flusher.run(&flushing, tick) {
             tracing::error!(%error, "the client has stopped");
         }
     });

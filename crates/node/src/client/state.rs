@@ -4,7 +4,7 @@
 mod exchange;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cahoots_core::decision::Taken;
 use cahoots_core::drive::{Decided, Event, Log, Outcome};
@@ -57,6 +57,8 @@ pub(super) struct Journal {
     pub(super) batch: Batch,
     /// Entries ever logged, on disk or not.
     pub(super) entries: u64,
+    /// Messages are taken and not logged: a planted fault.
+    pub(super) forgets: bool,
 }
 
 impl Log for Journal {
@@ -118,7 +120,7 @@ pub(super) struct State {
     /// Messages that are gone at both ends.
     pub(super) lost: u64,
     /// When the coordinator was last told that this client is there.
-    said_alive: Option<Instant>,
+    said_alive: Option<Duration>,
     pub(super) arms: ArmBuffer,
     pub(super) refused: u64,
     pub(super) expired: u64,
@@ -179,7 +181,10 @@ impl State {
     pub(super) fn event(&mut self, event: Event<Vec<u8>>, now: Option<Tick>) {
         let now = now.unwrap_or_else(|| self.clock.now());
         let member = self.member.as_mut().expect("events come after joining");
-        let outcome = member.machine.event(now, event, &member.keys, &mut self.journal);
+        let forgotten = self.journal.forgets && matches!(event, Event::Message { .. });
+        let mut nowhere = Vec::new();
+        let log: &mut dyn Log = if forgotten { &mut nowhere } else { &mut self.journal };
+        let outcome = member.machine.event(now, event, &member.keys, log);
         if let Outcome::Refused(misbehaviour) = outcome {
             self.refuse(&misbehaviour);
         }
@@ -271,7 +276,7 @@ impl State {
     /// Time passes: wakes, and decisions whose reward will not come.
     pub(super) fn tick(&mut self) {
         let now = self.clock.now();
-        if self.said_alive.is_none_or(|said| said.elapsed() >= ALIVE) {
+        if self.said_alive.is_none_or(|said| self.clock.elapsed().saturating_sub(said) >= ALIVE) {
             self.say_alive();
         }
         self.repeat();

@@ -14,6 +14,7 @@ use crate::books::Books;
 use crate::clock::Clock;
 use crate::error::NodeError;
 use crate::lockstep::Conductor;
+use crate::platform::{Bug, Platform};
 use crate::secret;
 use crate::store::{Batch, Store, StoreError};
 use crate::transport::proto::{Change, Confirm, Frame, Hello, Welcome};
@@ -26,9 +27,9 @@ const BATCH: usize = 1024;
 
 pub(super) struct Core {
     pub(super) machine: Box<dyn ServerNode>,
-    books: Books,
+    pub(super) books: Books,
     pub(super) seats: Seats,
-    store: Store,
+    pub(super) store: Store,
     pub(super) batch: Batch,
     keys: Keys,
     clock: Clock,
@@ -53,9 +54,10 @@ impl Core {
     pub(super) fn open(
         config: CoordinatorConfig,
         finish: oneshot::Sender<States>,
+        platform: &Platform,
     ) -> Result<Core, NodeError> {
         let owner = super::owner(&config.federation);
-        let (mut store, recovered) = Store::open(&config.store, &owner, config.sync)?;
+        let (mut store, recovered) = Store::open_on(platform, &config.store, &owner, config.sync)?;
         let terms = config.terms.to_toml();
         let mut first = Batch::default();
         match store.get("terms")? {
@@ -84,13 +86,16 @@ impl Core {
             machine.queues().keep_all();
         }
         let mut books = Books::restore(store.get("books")?).map_err(damaged)?;
-        let mut clock = Clock::new(born, config.tick, secret::tick(&store)?);
+        let mut clock = Clock::on(platform.clone(), born, config.tick, secret::tick(&store)?);
         for entry in &recovered.log {
             let tick = machine
                 .replay(entry, &keys)
                 .map_err(|e| damaged(format!("a log entry cannot be replayed ({e})")))?;
             clock.seen(tick);
-            books.enter(NodeId::SERVER, machine.take_step().facts);
+            let facts = machine.take_step().facts;
+            if !platform.has(Bug::DropFacts) {
+                books.enter(NodeId::SERVER, facts);
+            }
         }
         let seats = live.seats(&config.terms)?;
         let lockstep = match &config.terms.lockstep {
@@ -144,20 +149,25 @@ impl Core {
                     other => self.handle(other),
                 }
             }
-            self.advance();
-            if let Err(error) = self.flush(stop) {
-                let reason = format!("the coordinator has stopped: {error}");
-                for connected in self.members.connected.values() {
-                    let _ = connected.outbox.send(refusal(&reason, false));
-                }
-                return Err(error.into());
-            }
+            self.commit(stop)?;
             self.send();
         }
         Ok(())
     }
 
-    fn handle(&mut self, command: Command) {
+    /// What was taken becomes durable; whoever is here is told when it cannot.
+    pub(super) fn commit(&mut self, stop: bool) -> Result<(), NodeError> {
+        self.advance();
+        self.flush(stop).map_err(|error| {
+            let reason = format!("the coordinator has stopped: {error}");
+            for connected in self.members.connected.values() {
+                let _ = connected.outbox.send(refusal(&reason, false));
+            }
+            error.into()
+        })
+    }
+
+    pub(super) fn handle(&mut self, command: Command) {
         match command {
             Command::Inbound(Inbound::Opened(session, frames)) => self.members.open(session, frames),
             Command::Inbound(Inbound::Closed(session)) => self.members.close(session),
@@ -296,8 +306,14 @@ impl Core {
                 run.came(client, NodeId::SERVER, sequence, payload);
                 return Ok(());
             }
-        } else if self.machine.check(client, sequence, skipped).map_err(|e| e.to_string())? == Arrival::Next {
-            self.event(Event::Message { from: client, sequence, skipped, message: payload });
+        } else {
+            let arrival = self.machine.check(client, sequence, skipped).map_err(|e| e.to_string())?;
+            if arrival == Arrival::Next {
+                self.event(Event::Message { from: client, sequence, skipped, message: payload });
+            } else if self.store.platform().has(Bug::DoubleMerge) {
+                let sequence = self.machine.ends(client).received + 1;
+                self.event(Event::Message { from: client, sequence, skipped: 0, message: payload });
+            }
         }
         self.owe_confirmation(client);
         Ok(())

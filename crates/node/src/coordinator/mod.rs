@@ -2,6 +2,7 @@
 //! turn, and the streams around it.
 
 mod core;
+pub(crate) mod inside;
 mod lockstep;
 mod members;
 mod membership;
@@ -23,6 +24,7 @@ use crate::control::Order;
 use crate::error::NodeError;
 use crate::limits::{Counters, Refusals, ServeLimits};
 use crate::live::Known;
+use crate::platform::Platform;
 use crate::store::Sync;
 use crate::terms::Terms;
 use crate::transport::{self, Inbound};
@@ -177,7 +179,7 @@ impl Coordinator {
     pub fn start(config: CoordinatorConfig) -> Result<Coordinator, NodeError> {
         let (tick, limits) = (config.tick, config.limits.clone());
         let (finish, finished) = oneshot::channel();
-        let core = Core::open(config, finish)?;
+        let core = Core::open(config, finish, &Platform::System)?;
         let (commands, inbox) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("cahoots-coordinator".into())

@@ -2,41 +2,41 @@
 
 use std::path::{Path, PathBuf};
 
-use super::files::Files;
+use super::files::{self, Files};
 use super::{Store, StoreError, unreachable};
+use crate::platform::Platform;
 
 impl Store {
     /// Puts all files of a store that nobody uses aside, under names of their own; says where they are now.
     /// `None` where there was no store.
     pub fn set_aside(path: &Path) -> Result<Option<PathBuf>, StoreError> {
-        let files = Files::of(path);
+        Store::set_aside_on(&Platform::System, path)
+    }
+
+    pub(crate) fn set_aside_on(platform: &Platform, path: &Path) -> Result<Option<PathBuf>, StoreError> {
+        let files = Files::of(platform, path);
         let failed = |e| unreachable(path, e);
         let lock = files.lock().map_err(failed)?;
         let _lock = lock.ok_or_else(|| StoreError::Busy { path: path.into() })?;
         let here = &files.checkpoint;
-        let (Some(folder), Some(name)) = (here.parent(), here.file_name().and_then(|name| name.to_str()))
-        else {
-            return Ok(None);
-        };
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let Some(name) = here.file_name().and_then(|name| name.to_str()) else { return Ok(None) };
+        let folder = files::folder(here);
         let mut parts = Vec::new();
-        for file in std::fs::read_dir(folder).map_err(failed)? {
-            let file = file.map_err(failed)?.file_name();
-            if let Some(rest) =
-                file.to_str().and_then(|file| file.strip_prefix(name)).filter(|rest| is_part(rest))
-            {
+        for file in platform.list(folder).map_err(failed)? {
+            if let Some(rest) = file.strip_prefix(name).filter(|rest| is_part(rest)) {
                 parts.push(rest.to_string());
             }
         }
         if parts.is_empty() {
             return Ok(None);
         }
-        let aside = (1..).map(|n| folder.join(format!("{name}.old-{n}"))).find(|aside| !aside.exists());
+        let aside =
+            (1..).map(|n| folder.join(format!("{name}.old-{n}"))).find(|aside| !platform.exists(aside));
         let aside = aside.expect("there is always a next number");
         for rest in parts {
             let to =
                 folder.join(format!("{}{rest}", aside.file_name().and_then(|n| n.to_str()).unwrap_or(name)));
-            std::fs::rename(folder.join(format!("{name}{rest}")), to).map_err(failed)?;
+            platform.rename(&folder.join(format!("{name}{rest}")), &to).map_err(failed)?;
         }
         Ok(Some(aside))
     }

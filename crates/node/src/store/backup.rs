@@ -1,29 +1,29 @@
 //! A copy of a store that is in use.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::Path;
 
 use super::files::{self, Files};
 use super::mark::Mark;
 use super::{Store, StoreError, failed_write, load, unreachable};
+use crate::platform::{File, Opening};
 
 impl Store {
     /// Copies what is committed so far to a store at another path, where there must be none, and reads the copy again.
     /// The copy is complete or not there at all, and on disk whatever this store's `sync` is. To go back to it, stop the
     /// node and put all files of the copy (PATH and PATH.*) in the place of all files of the store.
     pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
-        let copy = Files::of(to);
+        let copy = Files::of(&self.files.platform, to);
         let lock = copy.lock().map_err(|e| unreachable(to, e))?;
         let _lock = lock.ok_or_else(|| StoreError::Busy { path: to.into() })?;
-        if copy.checkpoint.exists() {
+        if copy.platform.exists(&copy.checkpoint) {
             return Err(StoreError::Exists { path: to.into() });
         }
         let (log, checkpoint) = (copy.log(self.log.link().generation), copy.unfinished());
         let copied = self.copy(&copy, &log, &checkpoint).map_err(|e| failed_write(to, e));
         copied.and_then(|()| self.check(to, &copy)).inspect_err(|_| {
             for file in [&copy.checkpoint, &log, &checkpoint, &copy.mark()] {
-                let _ = std::fs::remove_file(file);
+                copy.discard(file);
             }
         })
     }
@@ -44,19 +44,18 @@ impl Store {
     }
 
     fn copy(&self, copy: &Files, log: &Path, checkpoint: &Path) -> io::Result<()> {
-        copy_file(self.log.file(), self.log.bytes(), log)?;
-        copy_file(self.checkpoint.file(), self.checkpoint.bytes(), checkpoint)?;
-        let mark = Mark::open(&copy.mark())?;
+        copy_file(self.log.file(), self.log.bytes(), copy, log)?;
+        copy_file(self.checkpoint.file(), self.checkpoint.bytes(), copy, checkpoint)?;
+        let mark = Mark::open(copy)?;
         mark.write(self.commits)?;
-        std::fs::rename(checkpoint, &copy.checkpoint)?;
-        files::Sync::Disk.folder(&copy.checkpoint)
+        copy.platform.rename(checkpoint, &copy.checkpoint)?;
+        files::Sync::Disk.folder(copy)
     }
 }
 
-fn copy_file(mut from: &File, bytes: u64, to: &Path) -> io::Result<()> {
-    let mut out = files::private().truncate(true).open(to)?;
-    from.seek(SeekFrom::Start(0))?;
-    let copied = io::copy(&mut from.take(bytes), &mut out)?;
+fn copy_file(from: &File, bytes: u64, copy: &Files, to: &Path) -> io::Result<()> {
+    let out = copy.open(to, Opening::Anew)?;
+    let copied = from.copy_to(bytes, &out)?;
     if copied != bytes {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }

@@ -34,6 +34,16 @@ impl Batch {
         self.entries
     }
 
+    /// The entries.
+    pub fn entries(&self) -> &[Vec<u8>] {
+        &self.entries
+    }
+
+    /// The named values.
+    pub fn values(&self) -> &[(String, Vec<u8>)] {
+        &self.values
+    }
+
     /// Bytes of the entries.
     pub fn bytes(&self) -> usize {
         self.entries.iter().map(Vec::len).sum()

@@ -4,16 +4,16 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::files::{self, Files};
 use super::log::Link;
 use super::record::{self, checksum};
-use super::{FORMAT, StoreError, Sync, damaged, files, unreachable};
+use super::{FORMAT, StoreError, Sync, damaged, unreachable};
+use crate::platform::{File, Opening};
 
 /// Every version's store begins with this, its format and a checksum of both.
 const MAGIC: &[u8; 8] = b"cahootsC";
@@ -52,9 +52,9 @@ pub(super) struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Writes one; the values bear names, the snapshot is the state they belong to.
+    /// Writes one beside the one before; the values bear names, the snapshot is the state they belong to.
     pub(super) fn write(
-        path: &Path,
+        files: &Files,
         link: Link,
         owner: &str,
         snapshot: Option<&[u8]>,
@@ -73,8 +73,8 @@ impl Checkpoint {
         let encoded = postcard::to_stdvec(&head).expect("a head can always be written");
         let sealed = record::seal(b"head", &encoded);
         let length = files::length(sealed.len())?;
-        let file = files::private().truncate(true).open(path)?;
-        let mut out = io::BufWriter::new(&file);
+        let file = files.open(&files.unfinished(), Opening::Anew)?;
+        let mut out = io::BufWriter::new(file.writer());
         out.write_all(&prefix(FORMAT))?;
         out.write_all(&length)?;
         out.write_all(&sealed)?;
@@ -100,9 +100,9 @@ impl Checkpoint {
     }
 
     /// Opens one, and looks at every byte of it; `path` is for words alone.
-    pub(super) fn open(path: &Path, at: &Path) -> Result<Checkpoint, StoreError> {
-        let file = File::open(at).map_err(|e| unreachable(path, e))?;
-        let length = file.metadata().map_err(|e| unreachable(path, e))?.len();
+    pub(super) fn open(path: &Path, files: &Files) -> Result<Checkpoint, StoreError> {
+        let file = files.open(&files.checkpoint, Opening::ToRead).map_err(|e| unreachable(path, e))?;
+        let length = file.length().map_err(|e| unreachable(path, e))?;
         let read = |at: u64, bytes: u64| -> Result<Vec<u8>, StoreError> {
             if at.checked_add(bytes).is_none_or(|end| end > length) {
                 return Err(damaged(path, "it is cut short"));

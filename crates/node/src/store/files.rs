@@ -1,11 +1,11 @@
 //! The files of a store, beside each other: who may read them, who holds them, and when they are on disk.
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+
+use crate::platform::{File, Opening, Platform};
 
 /// What "on disk" means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -27,10 +27,10 @@ impl Sync {
         }
     }
 
-    /// The names in the folder of `path` are on disk.
-    pub(super) fn folder(self, path: &Path) -> io::Result<()> {
+    /// The names in the folder of these files are on disk.
+    pub(super) fn folder(self, files: &Files) -> io::Result<()> {
         match self {
-            Sync::Disk => File::open(folder(path))?.sync_all(),
+            Sync::Disk => files.platform.sync_folder(folder(&files.checkpoint)),
             Sync::Memory => Ok(()),
         }
     }
@@ -43,20 +43,21 @@ pub(super) struct Lock(File);
 impl Drop for Lock {
     /// Explicitly: a child process on its way to `exec` holds the file open for a moment longer.
     fn drop(&mut self) {
-        let _ = self.0.unlock();
+        self.0.unlock();
     }
 }
 
 /// Where everything of one store is.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
+    pub(super) platform: Platform,
     pub(super) checkpoint: PathBuf,
 }
 
 impl Files {
     /// Links are followed: whoever opens the same store by another name meets the same lock.
-    pub(super) fn of(path: &Path) -> Files {
-        Files { checkpoint: std::fs::canonicalize(path).unwrap_or_else(|_| path.into()) }
+    pub(super) fn of(platform: &Platform, path: &Path) -> Files {
+        Files { platform: platform.clone(), checkpoint: platform.canonical(path) }
     }
 
     /// The log that follows the checkpoint of this generation.
@@ -76,13 +77,19 @@ impl Files {
 
     /// Takes the store for this process alone; `None` when another has it.
     pub(super) fn lock(&self) -> io::Result<Option<Lock>> {
-        std::fs::create_dir_all(folder(&self.checkpoint))?;
-        let file = private().truncate(false).open(self.beside("lock"))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Lock(file))),
-            Err(std::fs::TryLockError::WouldBlock) => Ok(None),
-            Err(std::fs::TryLockError::Error(e)) => Err(e),
-        }
+        self.platform.create_folder(folder(&self.checkpoint))?;
+        let file = self.platform.open(&self.beside("lock"), Opening::ToWrite)?;
+        Ok(file.try_lock()?.then(|| Lock(file)))
+    }
+
+    /// Opens one of them.
+    pub(super) fn open(&self, path: &Path, opening: Opening) -> io::Result<File> {
+        self.platform.open(path, opening)
+    }
+
+    /// Removes one of them, if that can be done.
+    pub(super) fn discard(&self, path: &Path) {
+        let _ = self.platform.remove(path);
     }
 
     fn beside(&self, extension: &str) -> PathBuf {
@@ -93,13 +100,6 @@ impl Files {
     }
 }
 
-/// A file that is read and written, made where there is none, and nobody else's to read.
-pub(super) fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).mode(0o600);
-    options
-}
-
 /// A length as files hold it.
 pub(super) fn length(bytes: usize) -> io::Result<[u8; 4]> {
     let length = u32::try_from(bytes);
@@ -108,6 +108,6 @@ pub(super) fn length(bytes: usize) -> io::Result<[u8; 4]> {
     Ok(length.to_le_bytes())
 }
 
-fn folder(path: &Path) -> &Path {
+pub(super) fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

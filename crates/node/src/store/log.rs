@@ -4,20 +4,19 @@
 //! are keyed by the log's salt and the commit's number, so that a frame counts only where it was written. Zeros after
 //! the last frame are room for more.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
 
+use super::files::{self, Files};
 use super::record::checksum;
-use super::{Batch, FORMAT, Sync, files};
+use super::{Batch, FORMAT, Sync};
+use crate::platform::{Bug, File, Opening};
 
 const MAGIC: &[u8; 8] = b"cahootsL";
 const HEADER: usize = 40;
 const FRAME: usize = 12;
 
-/// Synced logs grow by this much at once: a commit then changes the file's data and not its size.
-const ROOM: u64 = 1 << 20;
+/// One batch larger than this must not be paid for in memory for ever.
+const LARGE: usize = 1 << 20;
 
 /// What makes a log the log of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,25 +107,35 @@ pub(super) struct Log {
     end: u64,
     /// The file's length.
     length: u64,
+    /// By how much it grows at once.
+    room: u64,
+    /// It does not wait for the disk: a planted fault.
+    hasty: bool,
     /// Part of a commit that failed may lie behind the end.
     torn: bool,
     frame: Vec<u8>,
 }
 
 impl Log {
+    fn new(files: &Files, file: File, link: Link, end: u64, length: u64, torn: bool) -> Log {
+        let (room, hasty) = (files.platform.room(), files.platform.has(Bug::SkipFlush));
+        Log { file, link, end, length, room, hasty, torn, frame: Vec::new() }
+    }
+
     /// An empty log, on disk.
-    pub(super) fn create(path: &Path, link: Link, sync: Sync) -> io::Result<Log> {
-        let file = files::private().truncate(true).open(path)?;
+    pub(super) fn create(files: &Files, link: Link, sync: Sync) -> io::Result<Log> {
+        let file = files.open(&files.log(link.generation), Opening::Anew)?;
         file.write_all_at(&link.header(), 0)?;
         sync.data(&file)?;
         let end = HEADER as u64;
-        Ok(Log { file, link, end, length: end, torn: false, frame: Vec::new() })
+        Ok(Log::new(files, file, link, end, end, false))
     }
 
     /// Goes on behind what was found; what was cut short goes.
-    pub(super) fn resume(file: File, link: Link, found: &Scanned, sync: Sync) -> io::Result<Log> {
-        let length = file.metadata()?.len();
-        let mut log = Log { file, link, end: found.end, length, torn: found.torn, frame: Vec::new() };
+    pub(super) fn resume(files: &Files, link: Link, found: &Scanned, sync: Sync) -> io::Result<Log> {
+        let file = files.open(&files.log(link.generation), Opening::ToWrite)?;
+        let length = file.length()?;
+        let mut log = Log::new(files, file, link, found.end, length, found.torn);
         log.mend()?;
         // A killed process may have left to the system what nobody was told of yet; now it counts.
         sync.data(&log.file)?;
@@ -147,11 +156,12 @@ impl Log {
         frame[4..8].copy_from_slice(&checksum(&key, &length).to_le_bytes());
         frame[8..FRAME].copy_from_slice(&body.to_le_bytes());
         let end = self.end + frame.len() as u64;
-        if sync == Sync::Disk && end > self.length && self.file.set_len(end + ROOM).is_ok() {
-            self.length = end + ROOM;
+        if sync == Sync::Disk && end > self.length && self.file.set_len(end + self.room).is_ok() {
+            self.length = end + self.room;
         }
         self.torn = true;
-        let written = self.file.write_all_at(&frame, self.end).and_then(|()| sync.data(&self.file));
+        let written = self.file.write_all_at(&frame, self.end);
+        let written = written.and_then(|()| if self.hasty { Ok(()) } else { sync.data(&self.file) });
         if let Err(error) = written {
             // If this fails too, it is done before the next commit.
             let _ = self.mend();
@@ -159,8 +169,7 @@ impl Log {
         }
         (self.end, self.length, self.torn) = (end, self.length.max(end), false);
         let bytes = frame.len() as u64;
-        // One large batch must not be paid for in memory for ever.
-        if frame.capacity() <= ROOM as usize {
+        if frame.capacity() <= LARGE {
             self.frame = frame;
         }
         Ok(bytes)

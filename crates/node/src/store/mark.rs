@@ -2,12 +2,11 @@
 //! short by a kill or a power cut, and nobody was told of that commit; or it has rotted, which is a loss: this tells
 //! them apart. The mark is never ahead of a sound store, so a store behind its mark is not.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
 
-use super::{files, record};
+use super::files::Files;
+use super::record;
+use crate::platform::{File, Opening};
 
 const KEY: &[u8] = b"mark";
 
@@ -19,13 +18,13 @@ impl Mark {
     /// Bytes of a mark.
     pub(super) const BYTES: u64 = 12;
 
-    pub(super) fn open(path: &Path) -> io::Result<Mark> {
-        files::private().truncate(false).open(path).map(Mark)
+    pub(super) fn open(files: &Files) -> io::Result<Mark> {
+        files.open(&files.mark(), Opening::ToWrite).map(Mark)
     }
 
     /// The commits that were counted; 0 when there is no readable mark.
-    pub(super) fn read(path: &Path) -> u64 {
-        let sealed = std::fs::read(path).unwrap_or_default();
+    pub(super) fn read(files: &Files) -> u64 {
+        let sealed = files.platform.read(&files.mark()).unwrap_or_default();
         record::open(KEY, &sealed).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
     }
 

@@ -35,6 +35,8 @@ use files::{Files, Lock};
 use log::{Link, Log, Scanned};
 use mark::Mark;
 
+use crate::platform::Platform;
+
 /// Version of the files' layout and of the log and the snapshot in them.
 pub const FORMAT: u32 = 3;
 
@@ -78,11 +80,21 @@ impl Store {
     /// Opens a store, or makes one. A new store is complete or not there at all;
     /// a file that is there and not complete is damaged, whatever its length.
     pub fn open(path: &Path, owner: &str, sync: Sync) -> Result<(Store, Recovered), StoreError> {
-        let files = Files::of(path);
+        Store::open_on(&Platform::System, path, owner, sync)
+    }
+
+    /// The same, on any platform.
+    pub(crate) fn open_on(
+        platform: &Platform,
+        path: &Path,
+        owner: &str,
+        sync: Sync,
+    ) -> Result<(Store, Recovered), StoreError> {
+        let files = Files::of(platform, path);
         let cannot = |e| unreachable(path, e);
         let lock = files.lock().map_err(cannot)?.ok_or_else(|| StoreError::Busy { path: path.into() })?;
-        let counted = Mark::read(&files.mark());
-        if !files.checkpoint.exists() {
+        let counted = Mark::read(&files);
+        if !platform.exists(&files.checkpoint) {
             if counted > 0 {
                 return Err(damaged(path, &format!("the file is gone, after {counted} commits")));
             }
@@ -101,14 +113,13 @@ impl Store {
         }
         let snapshot = checkpoint.snapshot(path)?;
         // From here on it is sound, and may be written to. What a killed process has left to the system counts now.
-        let file = files::private().truncate(false).open(files.log(link.generation)).map_err(cannot)?;
-        let log = Log::resume(file, link, &scanned, sync).map_err(cannot)?;
-        sync.data(checkpoint.file()).and_then(|()| sync.folder(&files.checkpoint)).map_err(cannot)?;
-        let mark = Mark::open(&files.mark()).map_err(cannot)?;
+        let log = Log::resume(&files, link, &scanned, sync).map_err(cannot)?;
+        sync.data(checkpoint.file()).and_then(|()| sync.folder(&files)).map_err(cannot)?;
+        let mark = Mark::open(&files).map_err(cannot)?;
         for generation in [link.generation.wrapping_sub(1), link.generation.wrapping_add(1)] {
-            let _ = std::fs::remove_file(files.log(generation));
+            files.discard(&files.log(generation));
         }
-        let _ = std::fs::remove_file(files.unfinished());
+        files.discard(&files.unfinished());
         let (mut values, mut entries) = (BTreeMap::new(), Vec::new());
         for batch in scanned.batches {
             values.extend(batch.values);
@@ -161,6 +172,7 @@ impl Store {
         if batch.is_empty() {
             return Ok(());
         }
+        self.files.platform.committing(&self.path, self.commits + 1, batch);
         match &batch.snapshot {
             None => self.append(batch)?,
             Some(state) => self.begin_generation(batch, state)?,
@@ -201,24 +213,24 @@ impl Store {
         }
         let old = self.checkpoint.link().generation;
         let (files, sync) = (&self.files, self.sync);
-        let begun = random().and_then(|salt| {
+        let begun = random(&files.platform).and_then(|salt| {
             let link = Link { generation: old + 1, salt, commits: self.commits + 1 };
             put_in_place(files, link, self.checkpoint.owner(), Some(state), values, sync)
         });
         let (checkpoint, log) = begun.map_err(|error| {
-            let _ = std::fs::remove_file(files.unfinished());
-            let _ = std::fs::remove_file(files.log(old + 1));
+            files.discard(&files.unfinished());
+            files.discard(&files.log(old + 1));
             failed_write(&self.path, error)
         })?;
         self.written += checkpoint.bytes() + log.bytes();
         (self.checkpoint, self.log, self.entries) = (checkpoint, log, 0);
         self.values.clear();
-        if let Err(error) = sync.folder(&self.files.checkpoint) {
+        if let Err(error) = sync.folder(&self.files) {
             // Which of the two a power cut would leave is not known: the old log must stay.
             self.broken = Some(error.to_string());
             return Err(failed_write(&self.path, error));
         }
-        let _ = std::fs::remove_file(self.files.log(old));
+        self.files.discard(&self.files.log(old));
         Ok(())
     }
 
@@ -249,14 +261,19 @@ impl Store {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// What it stands on.
+    pub(crate) fn platform(&self) -> &Platform {
+        &self.files.platform
+    }
 }
 
 /// A checkpoint and what its log holds, both whole.
 fn load(path: &Path, files: &Files) -> Result<(Checkpoint, Scanned), StoreError> {
-    let checkpoint = Checkpoint::open(path, &files.checkpoint)?;
+    let checkpoint = Checkpoint::open(path, files)?;
     let link = checkpoint.link();
     let log = files.log(link.generation);
-    let bytes = std::fs::read(&log).map_err(|error| match error.kind() {
+    let bytes = files.platform.read(&log).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => damaged(path, &format!("its log {} is missing", log.display())),
         _ => unreachable(path, error),
     })?;
@@ -265,9 +282,9 @@ fn load(path: &Path, files: &Files) -> Result<(Checkpoint, Scanned), StoreError>
 }
 
 fn create(files: &Files, owner: &str, sync: Sync) -> std::io::Result<()> {
-    let link = Link { generation: 1, salt: random()?, commits: 0 };
+    let link = Link { generation: 1, salt: random(&files.platform)?, commits: 0 };
     put_in_place(files, link, owner, None, BTreeMap::new(), sync)?;
-    sync.folder(&files.checkpoint)
+    sync.folder(files)
 }
 
 /// Log first, then the checkpoint that it belongs to, at one stroke.
@@ -279,15 +296,17 @@ fn put_in_place(
     values: BTreeMap<String, Cow<'_, [u8]>>,
     sync: Sync,
 ) -> std::io::Result<(Checkpoint, Log)> {
-    let log = Log::create(&files.log(link.generation), link, sync)?;
-    let checkpoint = Checkpoint::write(&files.unfinished(), link, owner, snapshot, values, sync)?;
-    sync.folder(&files.checkpoint)?;
-    std::fs::rename(files.unfinished(), &files.checkpoint)?;
+    let log = Log::create(files, link, sync)?;
+    let checkpoint = Checkpoint::write(files, link, owner, snapshot, values, sync)?;
+    sync.folder(files)?;
+    files.platform.rename(&files.unfinished(), &files.checkpoint)?;
     Ok((checkpoint, log))
 }
 
-fn random() -> std::io::Result<u64> {
-    getrandom::u64().map_err(|e| std::io::Error::other(format!("the system gives no random bytes: {e}")))
+fn random(platform: &Platform) -> std::io::Result<u64> {
+    let mut bytes = [0; 8];
+    platform.fill(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
 }
 
 fn unreachable(path: &Path, source: std::io::Error) -> StoreError {
@@ -332,7 +351,7 @@ mod tests {
         let path = folder.path().join("a.store");
         let (mut store, _) = Store::open(&path, "us", Sync::Memory).unwrap();
         store.commit(&one(1)).unwrap();
-        let file = std::fs::File::open(store.files.log(1)).unwrap();
+        let file = store.files.open(&store.files.log(1), crate::platform::Opening::ToRead).unwrap();
         let sound = store.log.swap_file(file);
         assert!(matches!(store.commit(&one(2)), Err(StoreError::Write { .. })));
         store.log.swap_file(sound);

@@ -1,7 +1,6 @@
 //! What comes in over the connection, what a commit makes durable, and what leaves after it.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use cahoots_core::drive::Event;
 use cahoots_core::link::Arrival;
@@ -104,7 +103,7 @@ impl State {
 
     /// Tells the coordinator how far this store has come: an older copy of it will not pass for it.
     pub(in crate::client) fn say_alive(&mut self) {
-        self.said_alive = Some(Instant::now());
+        self.said_alive = Some(self.clock.elapsed());
         if let Some(outbox) = &self.outbox {
             outbox.pass_on(frame(Kind::Alive(Alive { position: self.position })));
         }

@@ -1,0 +1,160 @@
+//! A client without threads and without a network: whoever holds it takes its steps, one by one.
+
+use std::sync::Arc;
+
+use cahoots_core::drive::ClientNode;
+use cahoots_core::link::Ends;
+use cahoots_core::{DecisionId, NodeId};
+use tokio::sync::{mpsc, oneshot};
+
+use super::flusher::{Flusher, Written};
+use super::link::{Ended, Next};
+use super::{Ack, Client, ClientConfig, Shared};
+use crate::books::Books;
+use crate::error::NodeError;
+use crate::platform::Platform;
+use crate::store::StoreError;
+use crate::transport::proto::Frame;
+
+/// A client whose steps are taken by hand.
+pub struct SteppedClient {
+    client: Client,
+    flusher: Flusher,
+}
+
+/// How a session ended, and what follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parted {
+    /// Why.
+    pub reason: String,
+    /// Trying again will not help, said the other side.
+    pub refused: bool,
+    /// Will it try again?
+    pub again: bool,
+}
+
+impl SteppedClient {
+    /// Opens the store and replays what a kill interrupted.
+    pub fn open(config: &ClientConfig, platform: &Platform) -> Result<SteppedClient, NodeError> {
+        let (shared, flusher) = Client::prepare(config, platform)?;
+        Ok(SteppedClient { client: Client { shared, threads: Vec::new() }, flusher })
+    }
+
+    /// What its app sees.
+    pub fn app(&self) -> &Client {
+        &self.client
+    }
+
+    fn shared(&self) -> &Arc<Shared> {
+        &self.client.shared
+    }
+
+    /// A reward; the answer comes when it is on disk.
+    pub fn reward(
+        &self,
+        id: DecisionId,
+        value: f64,
+    ) -> Result<(Ack, oneshot::Receiver<Result<(), String>>), NodeError> {
+        self.client.take_reward(id, value)
+    }
+
+    /// Sends what has been learned and not sent yet.
+    pub fn drain(&self) -> Result<(), NodeError> {
+        let mut state = self.shared().lock();
+        state.ready()?;
+        state.drain()
+    }
+
+    /// Time passes.
+    pub fn tick(&self) {
+        Flusher::tick(&mut self.shared().lock());
+    }
+
+    /// From now on nothing but a last commit is wanted.
+    pub fn stop(&self) {
+        self.shared().lock().stop = true;
+    }
+
+    /// Is there something to be committed?
+    pub fn is_due(&self) -> bool {
+        let state = self.shared().lock();
+        state.failed.is_none() && Flusher::is_due(&state)
+    }
+
+    /// The first step of a commit: what it is about.
+    pub fn gather(&mut self) {
+        let mut state = self.client.shared.lock();
+        self.flusher.gather(&mut state);
+    }
+
+    /// The second: on disk; `false` when the disk is full, and it is to be tried again.
+    pub fn write(&mut self) -> Result<bool, StoreError> {
+        Ok(self.flusher.write(&self.client.shared)? == Written::Done)
+    }
+
+    /// The third: what waited for it goes; `true` after the last commit.
+    pub fn finish(&mut self) -> bool {
+        self.flusher.finish(&self.client.shared)
+    }
+
+    /// What it says first.
+    pub fn hello(&self) -> Frame {
+        self.shared().hello()
+    }
+
+    /// The first frame of a session.
+    pub fn greeted(&self, first: Frame, frames: mpsc::Sender<Frame>) -> Result<(), Parted> {
+        self.shared().greeted(Some(first), frames).map_err(|ended| self.parted(ended))
+    }
+
+    /// Any other frame; `false` when nothing is taken any more.
+    pub fn heard(&self, frame: Frame) -> Result<bool, Parted> {
+        self.shared().heard(frame).map_err(|ended| self.parted(ended))
+    }
+
+    /// The connection broke.
+    pub fn broken(&self, reason: &str) -> Parted {
+        self.parted(Ended::Broken(reason.into()))
+    }
+
+    fn parted(&self, ended: Ended) -> Parted {
+        let (reason, refused) = match &ended {
+            Ended::Broken(reason) => (reason.clone(), false),
+            Ended::Refused(reason) => (reason.clone(), true),
+        };
+        Parted { reason, refused, again: self.shared().parted(ended) != Next::GiveUp }
+    }
+
+    /// The random bytes that its noise follows from.
+    pub fn secret(&self) -> [u8; 32] {
+        self.shared().secret
+    }
+
+    /// The name of its store.
+    pub fn instance(&self) -> [u8; 16] {
+        self.shared().instance
+    }
+
+    /// How often its store has been written.
+    pub fn commits(&self) -> u64 {
+        self.flusher.store().commits()
+    }
+
+    /// Its machine and its books, if it knows the terms.
+    pub fn look<T>(&self, look: impl FnOnce(&mut dyn ClientNode, &Books) -> T) -> Option<T> {
+        let mut state = self.shared().lock();
+        state.member.as_mut().map(|member| look(&mut *member.machine, &member.books))
+    }
+
+    /// The numbers of its link to a peer, as far as they are on disk.
+    pub fn durable(&self, peer: NodeId) -> Ends {
+        let state = self.shared().lock();
+        match peer {
+            NodeId::SERVER => Ends { sent: state.durable.sent, received: state.durable.received },
+            peer => {
+                let (sent, received) = state.durable.peers.get(&peer).copied().unwrap_or_default();
+                Ends { sent, received }
+            }
+        }
+    }
+}

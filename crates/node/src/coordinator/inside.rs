@@ -1,0 +1,96 @@
+//! A coordinator without a thread and without a network: whoever holds it takes its steps, one by one.
+
+use std::path::Path;
+
+use cahoots_core::NodeId;
+use cahoots_core::drive::ServerNode;
+use tokio::sync::{mpsc, oneshot};
+
+use super::core::Core;
+use super::{Command, CoordinatorConfig, CoordinatorStatus, MemberStatus};
+use crate::books::Books;
+use crate::error::NodeError;
+use crate::platform::Platform;
+use crate::transport::proto::Frame;
+use crate::transport::{Inbound, Session};
+
+/// A coordinator whose steps are taken by hand: commands, then a commit, then what leaves.
+pub struct SteppedCoordinator(Core);
+
+impl SteppedCoordinator {
+    /// Opens the store and replays what a kill interrupted.
+    pub fn open(config: CoordinatorConfig, platform: &Platform) -> Result<SteppedCoordinator, NodeError> {
+        Core::open(config, oneshot::channel().0, platform).map(SteppedCoordinator)
+    }
+
+    /// A new connection, and the way out to it.
+    pub fn opened(&mut self, session: Session, frames: mpsc::Sender<Frame>) {
+        self.0.handle(Command::Inbound(Inbound::Opened(session, frames)));
+    }
+
+    /// A frame.
+    pub fn frame(&mut self, session: Session, frame: Frame) {
+        self.0.handle(Command::Inbound(Inbound::Frame(session, frame)));
+    }
+
+    /// A connection is gone.
+    pub fn closed(&mut self, session: Session) {
+        self.0.handle(Command::Inbound(Inbound::Closed(session)));
+    }
+
+    /// Time passes.
+    pub fn tick(&mut self) {
+        self.0.handle(Command::Tick);
+    }
+
+    /// Everything that came becomes durable.
+    pub fn commit(&mut self, stop: bool) -> Result<(), NodeError> {
+        self.0.commit(stop)
+    }
+
+    /// What was waiting for the commit leaves.
+    pub fn send(&mut self) {
+        self.0.send();
+    }
+
+    fn ask<T>(&mut self, question: impl FnOnce(oneshot::Sender<T>) -> Command) -> T {
+        let (answer, mut answered) = oneshot::channel();
+        self.0.handle(question(answer));
+        answered.try_recv().expect("commands are answered at once")
+    }
+
+    /// A client leaves.
+    pub fn remove(&mut self, client: NodeId) -> Result<(), NodeError> {
+        self.ask(|answer| Command::Remove(client, answer))
+    }
+
+    /// A client's number is free again.
+    pub fn release(&mut self, client: NodeId) -> Result<(), NodeError> {
+        self.ask(|answer| Command::Release(client, answer))
+    }
+
+    /// Copies the store.
+    pub fn backup(&mut self, to: &Path) -> Result<(), NodeError> {
+        self.ask(|answer| Command::Backup(to.into(), answer))
+    }
+
+    /// What it is doing.
+    pub fn status(&mut self) -> CoordinatorStatus {
+        self.ask(Command::Status)
+    }
+
+    /// Who ever joined, and is not forgotten.
+    pub fn members(&mut self) -> Vec<MemberStatus> {
+        self.ask(Command::Members)
+    }
+
+    /// How often its store has been written.
+    pub fn commits(&self) -> u64 {
+        self.0.store.commits()
+    }
+
+    /// Its machine and its books.
+    pub fn look<T>(&mut self, look: impl FnOnce(&mut dyn ServerNode, &Books) -> T) -> T {
+        look(&mut *self.0.machine, &self.0.books)
+    }
+}

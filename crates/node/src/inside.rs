@@ -1,0 +1,36 @@
+//! For this project's own tests, and no promise to anyone else: the cores of the nodes, stepped by hand on a platform
+//! that a test brings along. The fault simulator of the testkit stands on this.
+
+use std::path::Path;
+
+use cahoots_core::Keys;
+
+pub use crate::client::inside::{Parted, SteppedClient};
+pub use crate::coordinator::inside::SteppedCoordinator;
+use crate::error::NodeError;
+pub use crate::platform::{Bug, File, Opening, Platform, Simulated, SimulatedFile};
+use crate::store::{Store, StoreError, Sync};
+use crate::terms::Terms;
+
+/// `cahoots rejoin`: a client's store makes room for one that keeps nothing but whose it is.
+pub fn rejoin(platform: &Platform, store: &Path, federation: &str, client: u32) -> Result<(), StoreError> {
+    crate::operation::start_anew(platform, store, &crate::client::owner(federation, client)).map(|_| ())
+}
+
+/// `cahoots reset`: a store is put aside.
+pub fn reset(platform: &Platform, store: &Path) -> Result<(), StoreError> {
+    Store::set_aside_on(platform, store).map(|_| ())
+}
+
+/// `cahoots restore`: a copy takes the place of a coordinator's store.
+pub fn restore(platform: &Platform, from: &Path, store: &Path, federation: &str) -> Result<(), NodeError> {
+    let owner = crate::coordinator::owner(federation);
+    let (copy, _) = Store::open_on(platform, from, &owner, Sync::Disk)?;
+    Store::set_aside_on(platform, store)?;
+    Ok(copy.backup(store)?)
+}
+
+/// What decisions and noise of a node with this secret follow from.
+pub fn keys(terms: &Terms, secret: [u8; 32]) -> Keys {
+    crate::secret::keys(terms, secret)
+}
