@@ -14,7 +14,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use serde::de::{DeserializeOwned, DeserializeSeed};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -123,9 +123,7 @@ async fn decide(face: Arc<Face>, body: Incoming) -> Result<Answer, Refused> {
 
 impl Face {
     fn decide(&self, body: &[u8], expected: Expected) -> Result<Answer, Refused> {
-        let mut text = serde_json::Deserializer::from_slice(body);
-        let offer = expected.deserialize(&mut text).and_then(|offer| text.end().map(|()| offer));
-        let Offer { arms, user } = offer.map_err(|error| {
+        let Offer { arms, user } = expected.read(body).map_err(|error| {
             let error = error.to_string();
             if error.starts_with(TOO_MANY) {
                 Counters::count(&self.counters.too_large);
@@ -196,6 +194,34 @@ impl From<NodeError> for Refused {
             }
         };
         Refused(status, error.to_string())
+    }
+}
+
+/// For this project's own tests: bodies as they are read here.
+pub(crate) mod inside {
+    use super::offer::{Expected, Offered};
+    use super::{AbandonRequest, RewardRequest, id, parse};
+
+    /// `POST /decide` with arms of so many features: how many numbers were kept.
+    pub fn decide_body(body: &[u8], width: usize, usual: usize, most: usize) -> Result<usize, String> {
+        let offer = Expected { width, usual, most }.read(body).map_err(|e| e.to_string())?;
+        Ok(match offer.arms {
+            Offered::Plain(_) => 0,
+            Offered::Features(numbers) => numbers.len(),
+        })
+    }
+
+    /// `POST /reward`
+    pub fn reward_body(body: &[u8]) -> Result<f64, String> {
+        let request: RewardRequest = parse(body, "").map_err(|refused| refused.1)?;
+        id(&request.id).map_err(|refused| refused.1)?;
+        Ok(request.reward)
+    }
+
+    /// `POST /abandon`
+    pub fn abandon_body(body: &[u8]) -> Result<(), String> {
+        let request: AbandonRequest = parse(body, "").map_err(|refused| refused.1)?;
+        id(&request.id).map(drop).map_err(|refused| refused.1)
     }
 }
 

@@ -8,9 +8,15 @@ use cahoots_core::Keys;
 pub use crate::client::inside::{Parted, SteppedClient};
 pub use crate::coordinator::inside::SteppedCoordinator;
 use crate::error::NodeError;
+pub use crate::http::inside::{abandon_body, decide_body, reward_body};
 pub use crate::platform::{Bug, File, Opening, Platform, Simulated, SimulatedFile};
-use crate::store::{Store, StoreError, Sync};
+use crate::store::{Recovered, Store, StoreError, Sync};
 use crate::terms::Terms;
+
+/// A store, opened or made, on a platform of the caller's.
+pub fn store(platform: &Platform, path: &Path, owner: &str) -> Result<(Store, Recovered), StoreError> {
+    Store::open_on(platform, path, owner, Sync::Memory)
+}
 
 /// `cahoots rejoin`: a client's store makes room for one that keeps nothing but whose it is.
 pub fn rejoin(platform: &Platform, store: &Path, federation: &str, client: u32) -> Result<(), StoreError> {

@@ -15,6 +15,15 @@ pub(super) struct Expected {
     pub(super) most: usize,
 }
 
+impl Expected {
+    /// What a whole body offers.
+    pub(super) fn read(self, body: &[u8]) -> serde_json::Result<Offer> {
+        let mut text = serde_json::Deserializer::from_slice(body);
+        let offer = self.deserialize(&mut text)?;
+        text.end().map(|()| offer)
+    }
+}
+
 /// What an app offers.
 #[derive(Debug)]
 pub(super) struct Offer {
@@ -154,9 +163,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Offer, String> {
-        let mut json = serde_json::Deserializer::from_str(text);
-        let offer = Expected { width: 2, usual: 3, most: 4 }.deserialize(&mut json);
-        offer.and_then(|offer| json.end().map(|()| offer)).map_err(|e| e.to_string())
+        Expected { width: 2, usual: 3, most: 4 }.read(text.as_bytes()).map_err(|e| e.to_string())
     }
 
     #[test]
