@@ -8,7 +8,7 @@ use cahoots_core::link::{Arrival, Ends};
 use cahoots_core::{Keys, Membership, NodeId, ParamError, Seats, Tick};
 use tokio::sync::{mpsc, oneshot};
 
-use super::members::{Members, PREFIX, Refused};
+use super::members::{DEPARTED, Members, PREFIX, Refused};
 use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
 use crate::books::Books;
 use crate::clock::Clock;
@@ -110,7 +110,7 @@ impl Core {
             machine,
             books,
             seats,
-            members: Members::restore(store.list(PREFIX)?),
+            members: Members::restore(store.list(PREFIX)?, store.list(DEPARTED)?),
             store,
             batch: Batch::default(),
             keys,
@@ -264,9 +264,9 @@ impl Core {
             let _ = frames.try_send(refusal(reason, last));
             return;
         }
-        if hello.rejoins && self.members.is_member(client) && !self.members.knows_start(&hello) {
+        if self.members.is_member(client) && self.members.starts_anew(&hello) {
             self.leave(client);
-            self.members.release(client);
+            self.free(client);
         }
         if hello.received > self.machine.ends(client).sent {
             // This store is an old copy. Clients send again what it lacks; numbers go on where they are.

@@ -47,6 +47,8 @@ impl Owner {
 pub(super) struct Members {
     /// Whom a client number belongs to.
     owners: BTreeMap<NodeId, Owner>,
+    /// Stores whose number was freed: what they sent is merged, and must not come again.
+    departed: BTreeMap<NodeId, Vec<Vec<u8>>>,
     /// Connections that have not said hello.
     strangers: BTreeMap<Session, mpsc::Sender<Frame>>,
     pub(super) connected: BTreeMap<NodeId, Connected>,
@@ -55,6 +57,12 @@ pub(super) struct Members {
 
 /// The name under which a binding is stored.
 pub(super) const PREFIX: &str = "member/";
+
+/// The name under which stores are remembered that left.
+pub(super) const DEPARTED: &str = "departed/";
+
+/// How many of them are, of each number.
+const REMEMBERED: usize = 64;
 
 /// Why someone is not let in.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,12 +75,8 @@ pub(super) struct Refused {
 
 impl Members {
     /// Members as they were stored.
-    pub(super) fn restore(stored: Vec<(String, Vec<u8>)>) -> Members {
-        let owner = |(key, owner): (String, Vec<u8>)| {
-            let client = NodeId(key.strip_prefix(PREFIX)?.parse().ok()?);
-            Some((client, postcard::from_bytes(&owner).ok()?))
-        };
-        Members { owners: stored.into_iter().filter_map(owner).collect(), ..Members::default() }
+    pub(super) fn restore(stored: Vec<(String, Vec<u8>)>, departed: Vec<(String, Vec<u8>)>) -> Members {
+        Members { owners: by_client(PREFIX, stored), departed: by_client(DEPARTED, departed), ..Members::default() }
     }
 
     /// What is to be stored of a client, and under which name; empty when its number is free.
@@ -81,6 +85,12 @@ impl Members {
         let owner =
             owner.map_or_else(Vec::new, |owner| postcard::to_stdvec(owner).expect("it can be written"));
         (format!("{PREFIX}{}", client.0), owner)
+    }
+
+    /// The same of the stores that left under a client's number.
+    pub(super) fn save_departed(&self, client: NodeId) -> (String, Vec<u8>) {
+        let departed = self.departed.get(&client).map_or(&[][..], Vec::as_slice);
+        (format!("{DEPARTED}{}", client.0), postcard::to_stdvec(departed).expect("it can be written"))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -106,7 +116,12 @@ impl Members {
 
     /// A client's number is free: for another store, or for one that knows nothing any more.
     pub(super) fn release(&mut self, client: NodeId) {
-        self.owners.remove(&client);
+        if let Some(owner) = self.owners.remove(&client).filter(|owner| !owner.instance.is_empty()) {
+            let departed = self.departed.entry(client).or_default();
+            departed.retain(|instance| *instance != owner.instance);
+            departed.push(owner.instance);
+            departed.drain(..departed.len().saturating_sub(REMEMBERED));
+        }
         self.drop_client(client);
     }
 
@@ -142,6 +157,12 @@ impl Members {
     /// Whether the last start of this client that was let in is the one that says hello.
     pub(super) fn knows_start(&self, hello: &Hello) -> bool {
         self.owners.get(&NodeId(hello.client)).is_some_and(|owner| hello.epochs.last() == Some(&owner.epoch))
+    }
+
+    /// Whether this store has started anew since the coordinator last let it in.
+    pub(super) fn starts_anew(&self, hello: &Hello) -> bool {
+        let owner = self.owners.get(&NodeId(hello.client));
+        hello.rejoins && owner.is_none_or(|owner| !hello.epochs.contains(&owner.epoch))
     }
 
     /// A client is here; an older connection of the same client is dropped.
@@ -215,7 +236,16 @@ impl Members {
                 "a hello without the 16 bytes that name the client's store, or without its start".into(),
             );
         }
-        let owner = self.owners.get(&client)?;
+        let Some(owner) = self.owners.get(&client) else {
+            let departed = self.departed.get(&client).is_some_and(|stores| stores.contains(&hello.instance));
+            if departed && !hello.rejoins {
+                return last(format!(
+                    "the client's store left this federation when {client} was removed, or its number released: what it had \
+                     sent stays merged, and would be merged again. `cahoots rejoin` the client, which then starts anew as {client}"
+                ));
+            }
+            return None;
+        };
         if owner.removed {
             return last(format!(
                 "{client} was removed from this federation: `cahoots members FILE release {}` at the coordinator lets it in again",
@@ -239,7 +269,7 @@ impl Members {
                 last: false,
             });
         }
-        if hello.rejoins {
+        if self.starts_anew(hello) {
             return None;
         }
         // All that was heard so far came from earlier starts, which this one must have in its store.
@@ -254,6 +284,18 @@ impl Members {
         }
         None
     }
+}
+
+/// What was stored under the numbers of clients.
+fn by_client<T: serde::de::DeserializeOwned>(
+    prefix: &str,
+    stored: Vec<(String, Vec<u8>)>,
+) -> BTreeMap<NodeId, T> {
+    let one = |(key, value): (String, Vec<u8>)| {
+        let client = NodeId(key.strip_prefix(prefix)?.parse().ok()?);
+        Some((client, postcard::from_bytes(&value).ok()?))
+    };
+    stored.into_iter().filter_map(one).collect()
 }
 
 #[cfg(test)]

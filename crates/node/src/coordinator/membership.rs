@@ -61,10 +61,17 @@ impl Core {
         if self.members.is_member(client) {
             self.leave(client);
         }
-        self.members.release(client);
+        self.free(client);
         let (key, owner) = self.members.save(client);
         self.batch.set(key, owner);
         Ok(())
+    }
+
+    /// A client's number is free, and the store that had it is remembered.
+    pub(super) fn free(&mut self, client: NodeId) {
+        self.members.release(client);
+        let (key, departed) = self.members.save_departed(client);
+        self.batch.set(key, departed);
     }
 
     /// The machine is told, once, that a client will not come back as it was.

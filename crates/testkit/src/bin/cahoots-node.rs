@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cahoots_node::commands;
+use cahoots_testkit::faults::command;
 use cahoots_testkit::lockstep::ours;
 use cahoots_testkit::soak::{Soak, soak};
 
@@ -14,8 +15,13 @@ fn main() -> ExitCode {
         ["serve", file] => commands::serve(&ours(), &PathBuf::from(file)),
         ["client", file] => commands::client(&ours(), &PathBuf::from(file)),
         ["soak", kills, seed] => return kill(kills, seed),
+        ["faults", seeds, first] => return command::many(seeds, first),
+        ["fault", seed, without, decisions] => return command::one(seed, without, decisions),
         _ => {
-            eprintln!("usage: cahoots-node serve FILE.toml | client FILE.toml | soak KILLS SEED");
+            eprintln!(
+                "usage: cahoots-node serve FILE.toml | client FILE.toml | soak KILLS SEED | faults SEEDS FIRST | \
+                 fault SEED WITHOUT DECISIONS"
+            );
             return ExitCode::from(2);
         }
     };

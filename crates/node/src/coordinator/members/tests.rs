@@ -84,12 +84,12 @@ fn bindings_are_what_was_stored() {
     members.bind(&hello());
     let (key, owner) = members.save(NodeId(1));
     let stored = vec![(key.clone(), owner.clone()), ("member/x".to_string(), owner)];
-    let mut restored = Members::restore(stored);
+    let mut restored = Members::restore(stored, Vec::new());
     assert_eq!(restored.len(), 1);
     assert!(restored.knows_start(&hello()) && !restored.bind(&hello()));
     restored.release(NodeId(1));
     assert_eq!(restored.save(NodeId(1)), (key, Vec::new()));
-    assert!(Members::restore(vec![restored.save(NodeId(1))]).bind(&hello()), "a free number");
+    assert!(Members::restore(vec![restored.save(NodeId(1))], Vec::new()).bind(&hello()), "a free number");
 }
 
 /// A store that was put back from an old copy, or used twice.

@@ -1,0 +1,103 @@
+//! Small federations, at least one of every algorithm: terms under which they talk a lot, and what can be read off
+//! their coordinator in the end.
+
+use std::sync::Arc;
+
+use cahoots_algorithms::{async_linucb, sync_linucb};
+use cahoots_core::drive::saved_server;
+use cahoots_core::{LinearStats, NodeId, Setting};
+use cahoots_node::{Known, Terms};
+
+/// Ticks that algorithms are told they have.
+const HORIZON: u64 = 200;
+
+/// A federation to be tried.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What the federation agrees on.
+    pub terms: Terms,
+    /// How many clients there are.
+    pub clients: usize,
+    /// The users of each client.
+    pub users: Vec<Vec<u32>>,
+    /// What has been merged, where the coordinator's state says it.
+    pub merged: Option<fn(&[u8]) -> LinearStats>,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub struct Cases {
+    /// What nodes can run.
+    pub known: Arc<Known>,
+    /// By algorithm, then by size.
+    pub all: Vec<Vec<Case>>,
+}
+
+impl Cases {
+    /// Federations of all that is known.
+    ///
+    /// # Panics
+    /// If there is an algorithm that none of the small settings fits.
+    pub fn new(known: Arc<Known>) -> Cases {
+        let mut all = Vec::new();
+        for name in known.algorithms.names() {
+            for params in talkative(name) {
+                let cases: Vec<Case> =
+                    (2..=5).filter_map(|clients| case(&known, name, params, clients)).collect();
+                assert!(!cases.is_empty(), "{name} fits none of the small settings with {params:?}");
+                all.push(cases);
+            }
+        }
+        Cases { known, all }
+    }
+}
+
+/// Parameters with which an algorithm talks a lot.
+fn talkative(algorithm: &str) -> &'static [&'static str] {
+    match algorithm {
+        "async-linucb" => {
+            &["upload_ratio = 1.0\ndownload_ratio = 1.0", "ratio = 1.3", "ratio = 2.0\nnew_client = \"at-once\""]
+        }
+        "async-linucb-am" => &["ratio = 1.2"],
+        "sync-linucb" => &["sync_threshold = 0.05", "sync_threshold = 0.5\ndeadline = 4\nquorum = 0.5"],
+        "hetofed" | "hetofed-pq" | "hetofed-dr" | "hetofed-e" => &["exploration = 3\nsync_threshold = 0.1"],
+        "cdp-mab" => &["rounds = 3\ngap = 0.8\nprivacy = \"local\"\ndp_epsilon = 20.0\nparticipation = 0.6"],
+        "ddp-mab" => &["rounds = 3\ngap = 0.8\nprivacy = \"local\"\ndp_epsilon = 20.0\ntopology = \"ring\""],
+        "hdp-mab" => &["rounds = 3\ngap = 0.8\nprivacy = \"local\"\ndp_epsilon = 20.0\ntopology = \"star\""],
+        "pf-ucb" | "pf-ucb-enhanced" => &["schedule = 1.0"],
+        _ => &[""],
+    }
+}
+
+fn case(known: &Arc<Known>, name: &str, params: &str, clients: usize) -> Option<Case> {
+    let params = params.parse().expect("a table");
+    let hosts = || (0..2 * clients).map(|user| NodeId((user / 2) as u32));
+    let settings = [
+        Setting::linear(clients, 2 * clients, 2),
+        Setting::linear(2 * clients, 4 * clients, 2).with_hosts(hosts()),
+        Setting::linear(clients, 2 * clients, 2).with_local_dims(vec![2; clients]),
+        Setting::k_armed(clients, 2),
+    ];
+    // Local servers are what the fclub family is about.
+    let first = usize::from(name.contains("fclub") || name.contains("homo"));
+    let order = [first, 0, 1, 2, 3];
+    let terms = order.iter().find_map(|place| {
+        let setting = settings[*place].clone().with_horizon(HORIZON);
+        Terms::new(known, name, &params, setting, 7).ok()
+    })?;
+    let seats = terms.seats(known).ok()?;
+    let mut users = vec![Vec::new(); seats.clients()];
+    for user in 0..terms.setting.users as u32 {
+        users[seats.seat_of(cahoots_core::UserId(user)).index()].push(user);
+    }
+    let merged: Option<fn(&[u8]) -> LinearStats> = match name {
+        "async-linucb" => Some(|state| {
+            saved_server::<async_linucb::Server>(state).expect("its own state").view().stats().clone()
+        }),
+        "sync-linucb" => Some(|state| {
+            saved_server::<sync_linucb::Server>(state).expect("its own state").view().stats().clone()
+        }),
+        _ => None,
+    };
+    Some(Case { terms, clients: seats.clients(), users, merged })
+}

@@ -1,0 +1,158 @@
+//! What one simulated node stands on: its disk, its clock, its chances, and a tape of all that its store was given.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use cahoots_node::inside::{Bug, Opening, Platform, Simulated, SimulatedFile};
+use cahoots_node::store::Batch;
+
+use super::dice::Dice;
+use super::disk::Disk;
+
+/// The date when a schedule begins.
+const DATE: u64 = 1_700_000_000_000_000;
+
+/// The time of a schedule, in microseconds.
+pub(super) type Micros = u64;
+
+/// What a store was given in one commit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Commit {
+    /// Inputs.
+    pub(super) entries: Vec<Vec<u8>>,
+    /// Named values.
+    pub(super) values: Vec<(String, Vec<u8>)>,
+}
+
+/// All commits of a store, one after the other; those that did not last are overwritten by what took their number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tape {
+    /// From the first one on.
+    pub(super) commits: Vec<Commit>,
+    /// Those of stores that made room for another.
+    pub(super) earlier: Vec<Vec<Commit>>,
+}
+
+impl Tape {
+    fn push(&mut self, number: u64, batch: &Batch) {
+        let before = number.saturating_sub(1) as usize;
+        if before == 0 && !self.commits.is_empty() {
+            self.earlier.push(std::mem::take(&mut self.commits));
+        }
+        self.commits.truncate(before);
+        self.commits.push(Commit { entries: batch.entries().to_vec(), values: batch.values().to_vec() });
+    }
+}
+
+/// The named value that was set last.
+pub(super) fn value<'a>(commits: &'a [Commit], name: &str) -> Option<&'a [u8]> {
+    let set = commits.iter().flat_map(|commit| &commit.values).filter(|(key, _)| key == name);
+    set.last().map(|(_, value)| &value[..])
+}
+
+/// A node's platform.
+#[derive(Debug)]
+pub(super) struct Computer {
+    /// Its disk.
+    pub(super) disk: Disk,
+    store: PathBuf,
+    time: Arc<AtomicU64>,
+    skew: AtomicI64,
+    dice: Mutex<Dice>,
+    tape: Mutex<Tape>,
+    bug: Option<Bug>,
+}
+
+impl Computer {
+    /// With an empty disk.
+    pub(super) fn new(store: &Path, time: Arc<AtomicU64>, dice: Dice, bug: Option<Bug>) -> Arc<Computer> {
+        Arc::new(Computer {
+            disk: Disk::default(),
+            store: store.into(),
+            time,
+            skew: AtomicI64::new(0),
+            dice: Mutex::new(dice),
+            tape: Mutex::default(),
+            bug,
+        })
+    }
+
+    /// As nodes take it.
+    pub(super) fn platform(self: &Arc<Computer>) -> Platform {
+        Platform::Simulated(self.clone())
+    }
+
+    /// The wall clock jumps.
+    pub(super) fn jump(&self, by: i64) {
+        self.skew.fetch_add(by, Ordering::Relaxed);
+    }
+
+    /// What its store was given.
+    pub(super) fn tape(&self) -> MutexGuard<'_, Tape> {
+        self.tape.lock().expect("no panic under the lock")
+    }
+
+    /// Its chances.
+    pub(super) fn dice(&self) -> MutexGuard<'_, Dice> {
+        self.dice.lock().expect("no panic under the lock")
+    }
+}
+
+impl Simulated for Computer {
+    fn wall(&self) -> Duration {
+        let date = DATE + self.time.load(Ordering::Relaxed);
+        Duration::from_micros(date.saturating_add_signed(self.skew.load(Ordering::Relaxed)))
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_micros(self.time.load(Ordering::Relaxed))
+    }
+
+    fn fill(&self, bytes: &mut [u8]) {
+        let mut dice = self.dice();
+        for chunk in bytes.chunks_mut(8) {
+            chunk.copy_from_slice(&dice.bits().to_le_bytes()[..chunk.len()]);
+        }
+    }
+
+    fn open(&self, path: &Path, opening: Opening) -> io::Result<Box<dyn SimulatedFile>> {
+        self.disk.open(path, opening)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.disk.exists(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.disk.remove(path)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+        self.disk.list(folder)
+    }
+
+    fn sync_folder(&self, _folder: &Path) -> io::Result<()> {
+        self.disk.sync_folder()
+    }
+
+    fn room(&self) -> u64 {
+        512
+    }
+
+    fn committing(&self, store: &Path, number: u64, batch: &Batch) {
+        if store == self.store {
+            self.tape().push(number, batch);
+        }
+    }
+
+    fn bug(&self) -> Option<Bug> {
+        self.bug
+    }
+}

@@ -1,0 +1,374 @@
+//! A disk in memory that knows what has been synced. A kill loses nothing that was written; a power cut loses, tears or
+//! scrambles whatever was not synced; a disk that lies says that it has synced, and has not.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use cahoots_node::inside::{Opening, SimulatedFile};
+
+use super::dice::Dice;
+
+/// One change of a file, with what takes it back.
+#[derive(Clone, Debug)]
+enum Change {
+    /// Bytes were written at a place; this was there before, and the file was so long.
+    Write { at: usize, bytes: usize, before: Vec<u8>, length: usize },
+    /// The file was cut off; this was behind.
+    Cut { tail: Vec<u8> },
+    /// It was made longer; it was so long.
+    Grow { length: usize },
+}
+
+/// A change of names, with what takes it back.
+#[derive(Clone, Debug)]
+enum Naming {
+    Made(PathBuf),
+    Renamed { from: PathBuf, to: PathBuf, before: Option<usize> },
+    Removed(PathBuf, usize),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Content {
+    bytes: Vec<u8>,
+    /// What a power cut may take back, oldest first.
+    unsynced: Vec<Change>,
+    locked: bool,
+}
+
+/// What the disk does next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mood {
+    /// The power goes (or the process is killed) before the operation of this number.
+    pub(super) off_at: Option<u64>,
+    /// Nothing can be written.
+    pub(super) full: bool,
+    /// The next sync fails, and says so.
+    pub(super) sync_fails: bool,
+    /// Syncs say that they have done what they have not.
+    pub(super) lies: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Inner {
+    contents: Vec<Content>,
+    names: BTreeMap<PathBuf, usize>,
+    /// What a power cut may take back, oldest first.
+    namings: Vec<Naming>,
+    operations: u64,
+    mood: Mood,
+    off: bool,
+    /// It has lied about something that is still not synced.
+    lied: bool,
+}
+
+/// A disk; clones are the same disk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Disk(Arc<Mutex<Inner>>);
+
+/// A copy of all that is on a disk.
+#[derive(Clone, Debug)]
+pub(super) struct Image(Inner);
+
+/// An open file.
+#[derive(Debug)]
+struct Open {
+    disk: Disk,
+    content: usize,
+}
+
+impl Disk {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().expect("no panic under the lock")
+    }
+
+    /// What it does next.
+    pub(super) fn mood(&self, change: impl FnOnce(&mut Mood)) {
+        change(&mut self.lock().mood);
+    }
+
+    /// Operations that have changed something, ever.
+    pub(super) fn operations(&self) -> u64 {
+        self.lock().operations
+    }
+
+    /// The power has gone.
+    pub(super) fn is_off(&self) -> bool {
+        self.lock().off
+    }
+
+    /// The power goes now.
+    pub(super) fn switch_off(&self) {
+        self.lock().off = true;
+    }
+
+    /// A process was killed: all that was written stays.
+    pub(super) fn kill(&self) {
+        let mut inner = self.lock();
+        inner.restart();
+    }
+
+    /// The power was cut: what was not synced is lost, torn or scrambled. `true` if something is gone that the disk had
+    /// said to be safe.
+    pub(super) fn cut(&self, dice: &mut Dice) -> bool {
+        let mut inner = self.lock();
+        let kept = dice.below(inner.namings.len() as u64 + 1) as usize;
+        while inner.namings.len() > kept {
+            inner.unname();
+        }
+        inner.namings.clear();
+        for content in &mut inner.contents {
+            content.tear(dice);
+        }
+        inner.restart();
+        std::mem::take(&mut inner.lied)
+    }
+
+    /// A copy of everything.
+    pub(super) fn image(&self) -> Image {
+        let mut inner = self.lock().clone();
+        inner.restart();
+        inner.lied = false;
+        inner.namings.clear();
+        inner.contents.iter_mut().for_each(|content| content.unsynced.clear());
+        Image(inner)
+    }
+
+    /// Everything is as it was then.
+    pub(super) fn put_back(&self, image: &Image) {
+        let mut inner = self.lock();
+        let (mood, operations) = (inner.mood.clone(), inner.operations);
+        *inner = Inner { mood, operations, ..image.0.clone() };
+    }
+
+    /// Is there such a file?
+    pub(super) fn exists(&self, path: &Path) -> bool {
+        self.lock().names.contains_key(path)
+    }
+
+    /// Opens a file.
+    pub(super) fn open(&self, path: &Path, opening: Opening) -> io::Result<Box<dyn SimulatedFile>> {
+        let mut inner = self.lock();
+        inner.powered()?;
+        let content = match (inner.names.get(path).copied(), opening) {
+            (None, Opening::ToRead) => return Err(io::ErrorKind::NotFound.into()),
+            (None, _) => {
+                inner.operation()?;
+                let content = inner.contents.len();
+                inner.contents.push(Content::default());
+                inner.names.insert(path.into(), content);
+                inner.namings.push(Naming::Made(path.into()));
+                content
+            }
+            (Some(content), Opening::Anew) => {
+                inner.operation()?;
+                inner.contents[content].set_len(0);
+                content
+            }
+            (Some(content), _) => content,
+        };
+        Ok(Box::new(Open { disk: self.clone(), content }))
+    }
+
+    /// Renames a file.
+    pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut inner = self.lock();
+        inner.operation()?;
+        let content = inner.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        let before = inner.names.insert(to.into(), content);
+        inner.namings.push(Naming::Renamed { from: from.into(), to: to.into(), before });
+        Ok(())
+    }
+
+    /// Removes a file.
+    pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut inner = self.lock();
+        inner.powered()?;
+        let content = inner.names.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
+        inner.operation()?;
+        inner.names.remove(path);
+        inner.namings.push(Naming::Removed(path.into(), content));
+        Ok(())
+    }
+
+    /// The names in a folder.
+    pub(super) fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+        let inner = self.lock();
+        inner.powered()?;
+        let inside = inner.names.keys().filter(|path| path.parent() == Some(folder));
+        Ok(inside.filter_map(|path| Some(path.file_name()?.to_str()?.to_string())).collect())
+    }
+
+    /// Names are on disk.
+    pub(super) fn sync_folder(&self) -> io::Result<()> {
+        let mut inner = self.lock();
+        inner.operation()?;
+        if inner.sync()? {
+            inner.namings.clear();
+        }
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn restart(&mut self) {
+        self.off = false;
+        self.mood.off_at = None;
+        self.contents.iter_mut().for_each(|content| content.locked = false);
+    }
+
+    fn powered(&self) -> io::Result<()> {
+        if self.off { Err(io::Error::other("the power is off")) } else { Ok(()) }
+    }
+
+    /// One more operation, unless the power goes before it.
+    fn operation(&mut self) -> io::Result<()> {
+        self.powered()?;
+        self.operations += 1;
+        if self.mood.off_at.is_some_and(|at| self.operations >= at) {
+            self.off = true;
+        }
+        self.powered()
+    }
+
+    /// Whether a sync does anything.
+    fn sync(&mut self) -> io::Result<bool> {
+        if std::mem::take(&mut self.mood.sync_fails) {
+            return Err(io::Error::other("the device does not answer"));
+        }
+        self.lied |= self.mood.lies;
+        Ok(!self.mood.lies)
+    }
+
+    fn space(&self) -> io::Result<()> {
+        if self.mood.full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    /// Takes the last change of names back.
+    fn unname(&mut self) {
+        match self.namings.pop() {
+            Some(Naming::Made(path)) => {
+                self.names.remove(&path);
+            }
+            Some(Naming::Renamed { from, to, before }) => {
+                let content = self.names.remove(&to).expect("it was named");
+                self.names.insert(from, content);
+                if let Some(before) = before {
+                    self.names.insert(to, before);
+                }
+            }
+            Some(Naming::Removed(path, content)) => {
+                self.names.insert(path, content);
+            }
+            None => {}
+        }
+    }
+}
+
+impl Content {
+    fn write(&mut self, bytes: &[u8], at: usize) {
+        let (length, end) = (self.bytes.len(), at + bytes.len());
+        let before = self.bytes.get(at..end.min(length)).unwrap_or_default().to_vec();
+        self.unsynced.push(Change::Write { at, bytes: bytes.len(), before, length });
+        if end > length {
+            self.bytes.resize(end, 0);
+        }
+        self.bytes[at..end].copy_from_slice(bytes);
+    }
+
+    fn set_len(&mut self, length: usize) {
+        let before = self.bytes.len();
+        if length < before {
+            self.unsynced.push(Change::Cut { tail: self.bytes.split_off(length) });
+        } else if length > before {
+            self.unsynced.push(Change::Grow { length: before });
+            self.bytes.resize(length, 0);
+        }
+    }
+
+    /// What was not synced is lost from some change on, which may be torn or scrambled.
+    fn tear(&mut self, dice: &mut Dice) {
+        let kept = match dice.below(4) {
+            0 => 0,
+            1 => self.unsynced.len(),
+            _ => dice.below(self.unsynced.len() as u64 + 1) as usize,
+        };
+        while self.unsynced.len() > kept {
+            let last = self.unsynced.len() == kept + 1;
+            match self.unsynced.pop().expect("more than are kept") {
+                Change::Cut { tail } => self.bytes.extend(tail),
+                Change::Grow { length } => self.bytes.truncate(length),
+                Change::Write { at, bytes, before, length } if last && dice.one_in(2) => {
+                    // Part of it came to the disk.
+                    let came = dice.below(bytes as u64 + 1) as usize;
+                    let scrambled = dice.one_in(3);
+                    for i in came..bytes {
+                        self.bytes[at + i] =
+                            if scrambled { dice.bits() as u8 } else { before.get(i).copied().unwrap_or(0) };
+                    }
+                    if !scrambled {
+                        self.bytes.truncate(length.max(at + came));
+                    }
+                }
+                Change::Write { at, before, length, .. } => {
+                    self.bytes[at..at + before.len()].copy_from_slice(&before);
+                    self.bytes.truncate(length);
+                }
+            }
+        }
+        self.unsynced.clear();
+    }
+}
+
+impl SimulatedFile for Open {
+    fn read_exact_at(&self, buffer: &mut [u8], at: u64) -> io::Result<()> {
+        let inner = self.disk.lock();
+        inner.powered()?;
+        let bytes = inner.contents[self.content].bytes.get(at as usize..at as usize + buffer.len());
+        buffer.copy_from_slice(bytes.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        let mut inner = self.disk.lock();
+        inner.operation()?;
+        inner.space()?;
+        inner.contents[self.content].write(bytes, at as usize);
+        Ok(())
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        let mut inner = self.disk.lock();
+        inner.operation()?;
+        inner.contents[self.content].set_len(length as usize);
+        Ok(())
+    }
+
+    fn length(&self) -> io::Result<u64> {
+        let inner = self.disk.lock();
+        inner.powered()?;
+        Ok(inner.contents[self.content].bytes.len() as u64)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut inner = self.disk.lock();
+        inner.operation()?;
+        if inner.sync()? {
+            inner.contents[self.content].unsynced.clear();
+        }
+        Ok(())
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        let mut inner = self.disk.lock();
+        inner.powered()?;
+        let free = !inner.contents[self.content].locked;
+        inner.contents[self.content].locked = true;
+        Ok(free)
+    }
+
+    fn unlock(&self) {
+        self.disk.lock().contents[self.content].locked = false;
+    }
+}

@@ -1,0 +1,175 @@
+//! What a seed stands for: a federation, an app that uses it, and what goes wrong when.
+
+use super::cases::Cases;
+use super::computer::Micros;
+use super::dice::Dice;
+
+/// A node: the coordinator, or a client by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Who {
+    /// The coordinator.
+    Coordinator,
+    /// A client.
+    Client(usize),
+}
+
+/// What goes wrong, or what someone does: to whom, after how long or for how long.
+#[expect(missing_docs, reason = "who, what and how long are the same everywhere")]
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// A process is killed; what it wrote stays.
+    Kill { who: Who, down: Micros },
+    /// The power is cut: what was not synced is lost or torn.
+    PowerCut { who: Who, down: Micros },
+    /// The same (or a kill) before one of the next operations on its disk.
+    CrashAt { who: Who, operation: u64, power: bool, down: Micros },
+    /// A kill after so many more frames have left.
+    CrashSending { who: Who, frames: u64, power: bool, down: Micros },
+    /// An orderly stop, and a start later.
+    Stop { who: Who, down: Micros },
+    /// A connection breaks: what was on its way is lost, and each end notices in its own time.
+    Cut { client: usize, client_notices: Micros, coordinator_notices: Micros },
+    /// A connection breaks for the client alone: what was on its way still arrives, beside the next one.
+    Ghost { client: usize, coordinator_notices: Micros },
+    /// Nothing moves for a while; then it arrives.
+    Stall { client: usize, up: bool, time: Micros },
+    /// No connection can be made, and what there is breaks.
+    Partition { client: usize, time: Micros },
+    /// A bit of the next message is flipped.
+    Flip { client: usize, up: bool, bit: u64 },
+    /// A disk is full for a while.
+    Full { who: Who, time: Micros },
+    /// The disk fails to sync, and says so.
+    SyncFails { who: Who },
+    /// The disk says that it has synced and has not; then the power is cut.
+    Lie { who: Who, time: Micros, down: Micros },
+    /// A wall clock jumps, by milliseconds.
+    ClockJump { who: Who, by: i64 },
+    /// A client is told to leave.
+    Remove { client: usize },
+    /// A client's number is freed, though it is there.
+    Release { client: usize },
+    /// The coordinator's store is copied.
+    Backup,
+    /// The newest copy takes the place of the coordinator's store.
+    Restore { down: Micros },
+    /// A client's store is copied.
+    Copy { client: usize },
+    /// The newest copy takes the place of the client's store.
+    PutBack { client: usize, down: Micros },
+}
+
+/// A schedule.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where it comes from.
+    pub seed: u64,
+    /// Place among the cases: algorithm and size.
+    pub case: (usize, usize),
+    /// Decisions of each client.
+    pub decisions: u64,
+    /// The usual time between two of them.
+    pub pace: Micros,
+    /// The longest time that a frame usually takes.
+    pub delay: Micros,
+    /// Log entries after which a snapshot may be written.
+    pub snapshot_every: u64,
+    /// Do clients bring the terms along?
+    pub knows_terms: bool,
+    /// When each client first starts.
+    pub starts: Vec<Micros>,
+    /// What goes wrong, in order.
+    pub faults: Vec<(Micros, Fault)>,
+    /// Faults that were left out, to see that they do not matter.
+    pub without: Vec<usize>,
+}
+
+const MILLI: Micros = 1000;
+
+impl Plan {
+    /// What this seed stands for.
+    pub fn of(seed: u64, cases: &Cases) -> Plan {
+        let mut dice = Dice::new(seed, 1);
+        let algorithm = (seed % cases.all.len() as u64) as usize;
+        let size = dice.below(cases.all[algorithm].len() as u64) as usize;
+        let clients = cases.all[algorithm][size].clients;
+        let decisions = dice.between(20, 45);
+        let pace = dice.pick(&[5 * MILLI, 20 * MILLI, 60 * MILLI]);
+        let horizon = decisions * pace;
+        let starts = (0..clients).map(|_| if dice.one_in(4) { dice.below(horizon) } else { 0 }).collect();
+        let mut faults: Vec<(Micros, Fault)> = Vec::new();
+        for _ in 0..dice.pick(&[0, 1, 2, 4, 6, 9, 12]) {
+            let at = dice.below(horizon);
+            let fault = draw(&mut dice, clients, horizon);
+            // Copies are there to be put back.
+            match fault {
+                Fault::Backup => faults.push((at + dice.below(horizon), Fault::Restore { down: 30 * MILLI })),
+                Fault::Copy { client } => {
+                    faults.push((at + dice.below(horizon), Fault::PutBack { client, down: 30 * MILLI }));
+                }
+                _ => {}
+            }
+            faults.push((at, fault));
+        }
+        faults.sort_by_key(|(at, _)| *at);
+        Plan {
+            seed,
+            case: (algorithm, size),
+            decisions,
+            pace,
+            delay: dice.pick(&[MILLI, 10 * MILLI, 80 * MILLI]),
+            snapshot_every: dice.pick(&[3, 20, 1000]),
+            knows_terms: dice.one_in(3),
+            starts,
+            faults,
+            without: Vec::new(),
+        }
+    }
+
+    /// Faults that are not left out.
+    pub fn remaining(&self) -> impl Iterator<Item = (usize, &(Micros, Fault))> {
+        self.faults.iter().enumerate().filter(|(place, _)| !self.without.contains(place))
+    }
+
+    /// Whether any fault is of this kind.
+    pub fn has(&self, kind: impl Fn(&Fault) -> bool) -> bool {
+        self.remaining().any(|(_, (_, fault))| kind(fault))
+    }
+}
+
+fn draw(dice: &mut Dice, clients: usize, horizon: Micros) -> Fault {
+    let client = dice.below(clients as u64) as usize;
+    let who = if dice.one_in(3) { Who::Coordinator } else { Who::Client(client) };
+    let down = dice.pick(&[MILLI, 50 * MILLI, 400 * MILLI]);
+    let time = MILLI + dice.below(horizon / 2);
+    let notices = [0, 5 * MILLI, 300 * MILLI, 2000 * MILLI];
+    match dice.below(26) {
+        0 | 1 => Fault::Kill { who, down },
+        2 | 3 => Fault::PowerCut { who, down },
+        4..=8 => Fault::CrashAt { who, operation: dice.between(1, 14), power: dice.one_in(2), down },
+        9..=11 => Fault::CrashSending { who, frames: dice.below(4), power: dice.one_in(2), down },
+        12 => Fault::Stop { who, down },
+        13 | 14 => Fault::Cut {
+            client,
+            client_notices: dice.pick(&notices[..3]),
+            coordinator_notices: dice.pick(&notices),
+        },
+        15 | 16 => Fault::Ghost { client, coordinator_notices: dice.pick(&notices) },
+        17 => Fault::Stall { client, up: dice.one_in(2), time },
+        18 => Fault::Partition { client, time },
+        19 => Fault::Flip { client, up: dice.one_in(2), bit: dice.bits() },
+        20 => Fault::Full { who, time },
+        21 => Fault::SyncFails { who },
+        22 => match dice.below(3) {
+            0 => Fault::Lie { who, time, down },
+            _ => Fault::ClockJump { who, by: dice.pick(&[-86_400_000, -3000, 700, 5000, 3_600_000]) },
+        },
+        23 => match dice.below(3) {
+            0 => Fault::Remove { client },
+            1 => Fault::Release { client },
+            _ => Fault::Copy { client },
+        },
+        24 => Fault::Backup,
+        _ => Fault::Kill { who, down },
+    }
+}

@@ -1,0 +1,143 @@
+//! The coordinator, step by step.
+
+use std::path::PathBuf;
+
+use cahoots_core::NodeId;
+use cahoots_node::NodeError;
+use cahoots_node::inside::{SteppedCoordinator, restore};
+use cahoots_node::store::StoreError;
+use cahoots_node::transport::WINDOW;
+
+use super::super::plan::{Fault, Who};
+use super::{Broken, Down, Event, FEDERATION, TICK, World};
+
+/// What may wait for a client: whoever has more is not told that its own messages have come, and so sends no more than
+/// a window of them, each of which may be answered.
+const LONGEST: usize = 4 * WINDOW;
+
+impl World<'_> {
+    /// What the coordinator took is committed soon.
+    pub(super) fn commit_soon(&mut self) {
+        if !self.committing && self.coordinator.is_some() {
+            self.committing = true;
+            let (start, soon) = (self.site.starts, self.dice.below(2000));
+            self.after(soon, Event::Commit(start));
+        }
+    }
+
+    pub(super) fn commit(&mut self, start: u64) -> Result<(), Broken> {
+        if self.site.starts != start {
+            return Ok(());
+        }
+        self.committing = false;
+        let stop = self.stopping;
+        let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
+        let committed = coordinator.commit(stop);
+        if self.went_off(Who::Coordinator)? {
+            return Ok(());
+        }
+        if let Err(error) = committed {
+            // A supervisor sees the exit code and the words, and starts it again.
+            self.say(|| format!("the coordinator stops: {error}"));
+            self.pull_all()?;
+            return self.crash(Who::Coordinator, Down::Kill, 200_000);
+        }
+        self.coordinator.as_mut().expect("it runs").send();
+        self.pull_all()?;
+        self.bounded()?;
+        if stop {
+            let time = self.site.crash.1;
+            return self.crash(Who::Coordinator, Down::Kill, time);
+        }
+        Ok(())
+    }
+
+    fn pull_all(&mut self) -> Result<(), Broken> {
+        for connection in 0..self.connections.len() {
+            if self.connections[connection].down.from.is_some() {
+                self.pull(connection, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What waits for each client is bounded.
+    fn bounded(&mut self) -> Result<(), Broken> {
+        let clients = self.clients.len() as u32;
+        let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
+        let longest = coordinator.look(|machine, _| {
+            (0..clients).map(|client| machine.queues().len(NodeId(client))).max().unwrap_or(0)
+        });
+        if longest > LONGEST {
+            return Err(format!("{longest} messages wait for one client"));
+        }
+        Ok(())
+    }
+
+    /// Nothing honest is refused, as long as no store has gone back in time.
+    pub(super) fn refused_honestly(&mut self) -> Result<(), Broken> {
+        let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
+        self.refused = coordinator.status().refused;
+        let back = |fault: &Fault| {
+            matches!(
+                fault,
+                Fault::Restore { .. }
+                    | Fault::PutBack { .. }
+                    | Fault::Lie { .. }
+                    | Fault::Remove { .. }
+                    | Fault::Release { .. }
+            )
+        };
+        if self.refused > self.flipped && !self.plan.has(back) {
+            return Err(format!(
+                "the coordinator refuses {} messages, and {} were altered",
+                self.refused, self.flipped
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn backup_path(&self) -> PathBuf {
+        PathBuf::from(format!("/coordinator/copy{}", self.backups))
+    }
+
+    /// The coordinator starts.
+    pub(super) fn start_coordinator(&mut self) -> Result<(), Broken> {
+        let platform = self.site.computer.platform();
+        if std::mem::take(&mut self.restore) && self.backups > 0 {
+            let (copy, store) = (self.backup_path(), self.site.store.clone());
+            self.say(|| format!("the coordinator's store is that of {}", copy.display()));
+            self.site.branched = Some(self.now);
+            for client in 0..self.clients.len() {
+                self.forget_seen(None, Some(client));
+            }
+            let restored = restore(&platform, &copy, &store, FEDERATION);
+            if self.went_off(Who::Coordinator)? {
+                return Ok(());
+            }
+            match restored {
+                Ok(()) => {}
+                Err(NodeError::Store(StoreError::Full { .. } | StoreError::Write { .. })) => {
+                    self.restore = true;
+                    return self.crash(Who::Coordinator, Down::Kill, 300_000);
+                }
+                Err(error) => return Err(format!("the coordinator's store is not put back: {error}")),
+            }
+        }
+        let opened = SteppedCoordinator::open(self.coordinator_config(), &platform);
+        if self.went_off(Who::Coordinator)? {
+            return Ok(());
+        }
+        match opened {
+            Ok(coordinator) => {
+                self.say(|| format!("the coordinator starts at commit {}", coordinator.commits()));
+                self.coordinator = Some(coordinator);
+            }
+            Err(error) => return self.cannot_start(Who::Coordinator, &error),
+        }
+        (self.committing, self.stopping, self.flipped) = (false, false, 0);
+        let (start, tick) = (self.site.starts, self.dice.below(TICK));
+        self.after(tick, Event::Tick(Who::Coordinator, start));
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Once nothing goes wrong any more: someone looks after those who say that they need it, and all must come to rest.
+
+use cahoots_core::NodeId;
+use cahoots_node::inside;
+
+use super::super::plan::Who;
+use super::{Broken, Down, Event, FEDERATION, LOOK, Link, PATIENCE, World};
+
+impl World<'_> {
+    /// From now on nothing goes wrong.
+    pub(super) fn become_calm(&mut self) {
+        self.say(|| "nothing goes wrong any more".into());
+        self.calm = Some(self.now);
+        let everyone = std::iter::once(Who::Coordinator).chain((0..self.clients.len()).map(Who::Client));
+        for who in everyone.collect::<Vec<_>>() {
+            let site = self.site(who);
+            site.frames_left = None;
+            site.computer.disk.mood(|mood| {
+                (mood.off_at, mood.full, mood.sync_fails) = (None, false, false);
+            });
+        }
+        let now = self.now;
+        for client in &mut self.clients {
+            client.partitioned = client.partitioned.min(now);
+        }
+        for connection in 0..self.connections.len() {
+            for up in [true, false] {
+                let pipe = self.connections[connection].pipe(up);
+                (pipe.stalled, pipe.flip) = (pipe.stalled.min(now), None);
+                self.at(now, Event::Pull { connection, up });
+            }
+        }
+    }
+
+    /// Someone looks; `true` when all has come to rest.
+    pub(super) fn look(&mut self) -> Result<bool, Broken> {
+        for client in 0..self.clients.len() {
+            self.look_after(client)?;
+        }
+        self.after(LOOK, Event::Look);
+        let Some(since) = self.calm else { return Ok(false) };
+        let Some(unsettled) = self.unsettled() else { return Ok(true) };
+        if self.now > since + PATIENCE {
+            return Err(format!("{unsettled}, long after anything went wrong"));
+        }
+        Ok(false)
+    }
+
+    /// Does what a client's words say is to be done, if it has said them for a while.
+    fn look_after(&mut self, client: usize) -> Result<(), Broken> {
+        let Some(node) = &self.clients[client].node else { return Ok(()) };
+        let words = node.app().failure().or_else(|| node.app().problems().into_iter().next());
+        let before = std::mem::replace(&mut self.clients[client].trouble, words.clone());
+        let Some(words) = words.filter(|words| before.as_ref() == Some(words)) else { return Ok(()) };
+        let down = self.clients[client].node.as_ref().is_some_and(|node| node.app().failure().is_some());
+        self.say(|| format!("client {client} says: {words}"));
+        if words.contains("`cahoots rejoin`") || words.contains("put the newest back") {
+            self.crash(Who::Client(client), Down::Kill, 1000)?;
+            self.start_anew(client)
+        } else if words.contains("`cahoots members FILE release") {
+            self.release(client)?;
+            if down { self.crash(Who::Client(client), Down::Kill, 1000) } else { Ok(()) }
+        } else if down {
+            self.crash(Who::Client(client), Down::Kill, 1000)
+        } else if words.contains("no space left") || words.contains("or its number released") {
+            // It goes on by itself, or is told more when it comes back.
+            Ok(())
+        } else {
+            Err(format!("client {client} says what nobody can do anything about: {words}"))
+        }
+    }
+
+    /// `cahoots rejoin`: a client that is down will start anew under its number; where not even its name can be read, its
+    /// store is put aside, and its number must be freed.
+    pub(super) fn start_anew(&mut self, client: usize) -> Result<(), Broken> {
+        let site = &self.clients[client].site;
+        let (platform, store) = (site.computer.platform(), site.store.clone());
+        site.computer.disk.kill();
+        let done = inside::rejoin(&platform, &store, FEDERATION, client as u32)
+            .or_else(|_| inside::reset(&platform, &store));
+        done.map_err(|e| format!("client {client} cannot start anew: {e}"))?;
+        let peer = &mut self.clients[client];
+        (peer.told, peer.drained) = (Default::default(), false);
+        for other in 0..self.clients.len() {
+            self.forget_seen(Some(client), Some(other));
+            self.forget_seen(Some(other), Some(client));
+        }
+        self.forget_seen(Some(client), None);
+        self.forget_seen(None, Some(client));
+        Ok(())
+    }
+
+    /// Who is not at rest, and why; drains those who have nothing else to do.
+    fn unsettled(&mut self) -> Option<String> {
+        if self.coordinator.is_none() {
+            return Some("the coordinator is down".into());
+        }
+        for client in 0..self.clients.len() {
+            let peer = &mut self.clients[client];
+            let Some(node) = &peer.node else { return Some(format!("client {client} is down")) };
+            if !peer.app.is_done() {
+                return Some(format!("the app of client {client} waits"));
+            }
+            if !matches!(peer.link, Link::Up(_)) {
+                let status = node.app().status();
+                return Some(format!("client {client} is not connected: {:?}", status.trouble));
+            }
+            if !peer.drained {
+                peer.drained = node.drain().is_ok();
+                let _ = self.touched(client);
+                return Some(format!("client {client} is drained"));
+            }
+            if peer.flushing || node.is_due() {
+                return Some(format!("client {client} writes"));
+            }
+            if let Some(words) = node.app().problems().first() {
+                return Some(format!("client {client} says: {words}"));
+            }
+            let waiting = node.look(|machine, _| {
+                let peers = machine.queues().peers().collect::<Vec<_>>();
+                let first = peers.first().copied();
+                first.map(|to| (to, machine.queues().len(to)))
+            });
+            if let Some(Some((to, waiting))) = waiting {
+                return Some(format!("{waiting} messages of client {client} wait for {to}"));
+            }
+        }
+        if self.committing {
+            return Some("the coordinator writes".into());
+        }
+        let clients = self.clients.len() as u32;
+        let waiting = self.coordinator.as_mut().expect("it runs").look(|machine, _| {
+            let mut all = (0..clients).map(|client| (client, machine.queues().len(NodeId(client))));
+            all.find(|(_, waiting)| *waiting > 0)
+        });
+        waiting.map(|(client, waiting)| format!("{waiting} messages wait for client {client}"))
+    }
+}
