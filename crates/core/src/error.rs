@@ -89,4 +89,22 @@ pub enum Misbehaviour {
     /// Bytes that are no message.
     #[error("unreadable message: {0}")]
     Unreadable(String),
+    /// Numbers that no data within the terms can have led to.
+    #[error("what no honest data give: {0}")]
+    Implausible(String),
+}
+
+impl Misbehaviour {
+    /// Whether it is what was in the message that no honest, correct peer would have sent, not when or to whom it
+    /// was sent: those who come back or are late may be wrong about that.
+    pub fn is_implausible(&self) -> bool {
+        match self {
+            Misbehaviour::Dimension { .. }
+            | Misbehaviour::NotFinite(_)
+            | Misbehaviour::Indefinite(_)
+            | Misbehaviour::Unreadable(_)
+            | Misbehaviour::Implausible(_) => true,
+            Misbehaviour::Gap { .. } | Misbehaviour::Stranger(_) | Misbehaviour::Unexpected(_) => false,
+        }
+    }
 }

@@ -26,7 +26,7 @@ mod workspace;
 pub use best::Best;
 pub use factor::Factor;
 pub use level::{Level, Profile, profile};
-pub use packed::{NotPositiveDefinite, add_outer, add_outer_with, log_det, semidefinite_cholesky};
+pub use packed::{NotPositiveDefinite, add_outer, add_outer_with, eliminate, log_det, semidefinite_cholesky};
 pub use rows::Rows;
 pub use scores::{Picked, Scores};
 pub use tiles::{LARGEST, Tiles};

@@ -83,6 +83,32 @@ pub fn semidefinite_cholesky(gram: &[f64], dim: usize) -> Vec<f64> {
     l
 }
 
+/// Whether a packed matrix is positive semidefinite up to `slack`: eliminates `matrix + slack I` in place. Unlike
+/// [`log_det`] it forgives no pivot: a row that depends on others must do so in every column. Same bits on every host.
+///
+/// # Panics
+/// If `matrix.len() != dim (dim + 1) / 2`.
+pub fn eliminate(matrix: &mut [f64], dim: usize, slack: f64) -> Result<(), NotPositiveDefinite> {
+    check_len(matrix, dim);
+    let start = |i: usize| i * (i + 1) / 2;
+    let mut column = vec![0.0; dim];
+    for k in 0..dim {
+        let pivot = matrix[start(k) + k] + slack;
+        if !(pivot > 0.0 && pivot.is_finite()) {
+            return Err(NotPositiveDefinite { pivot: k, value: pivot });
+        }
+        for i in k + 1..dim {
+            column[i] = matrix[start(i) + k];
+        }
+        for i in k + 1..dim {
+            let factor = column[i] / pivot;
+            let row = &mut matrix[start(i) + k + 1..][..i - k];
+            row.iter_mut().zip(&column[k + 1..=i]).for_each(|(entry, above)| *entry -= factor * above);
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn check_len(gram: &[f64], dim: usize) {
     assert_eq!(gram.len(), dim * (dim + 1) / 2, "a packed triangle of the wrong length");
 }

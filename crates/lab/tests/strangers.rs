@@ -51,6 +51,8 @@ impl WorldKind for Doors {
             reward_noise: 0.0,
             hosts: Vec::new(),
             smallest_gap: None,
+            context_norm: None,
+            reward_range: None,
         };
         let world = DoorsWorld { setting, right: seed as usize % self.doors, prize: self.prize };
         Ok((Box::new(world), Arrivals::new(&ArrivalLaw::All, CLIENTS, seed)))

@@ -184,7 +184,9 @@ impl From<NodeError> for Refused {
     fn from(error: NodeError) -> Refused {
         let status = match &error {
             NodeError::Arms(_) | NodeError::Request(_) | NodeError::Config(_) => StatusCode::BAD_REQUEST,
-            NodeError::Reward(RewardError::Unusable(_)) => StatusCode::BAD_REQUEST,
+            NodeError::Reward(RewardError::Unusable(_) | RewardError::Outside { .. }) => {
+                StatusCode::BAD_REQUEST
+            }
             NodeError::Reward(RewardError::Unknown(_)) => StatusCode::NOT_FOUND,
             NodeError::Reward(RewardError::Contradiction { .. } | RewardError::Rewarded(_))
             | NodeError::Lockstep => StatusCode::CONFLICT,

@@ -222,6 +222,36 @@ mod tests {
         assert_eq!(sum.moment[1], leaf(&privatizer, 1).moment[1] + second.moment[1] + noise.moment[1]);
     }
 
+    /// Uploads and reports of a tree that has long outgrown its plan, as whoever receives them looks at them.
+    #[test]
+    fn what_is_released_is_plausible_to_who_knows_the_scale_of_the_noise() {
+        use cahoots_core::Plausible;
+        use cahoots_core::plausible::Noised;
+
+        for deviation in [0.01, 2.0, 500.0] {
+            let (mut rng, mut paid) = (rng(11), 0);
+            let mut privatizer = privatizer(deviation, 2);
+            let noise = Noised {
+                deviation: crate::tree::spread(&privatizer.noise),
+                shift: 0.0,
+                step: privatizer.noise.step(),
+            };
+            let mut total = LinearStats::empty(3);
+            for i in 0..300 {
+                let mut leaf = LinearStats::empty(3);
+                (0..i % 4).for_each(|_| leaf.observe(&[1.0, 0.0, 0.0], 1.0));
+                privatizer.round(&mut leaf);
+                total.merge(&leaf);
+                let (kind, exact) = match i % 7 {
+                    0 => (ReleaseKind::Report, total.clone()),
+                    _ => (ReleaseKind::Upload, leaf),
+                };
+                let released = privatizer.mechanism(kind, &mut paid).release(exact, &mut rng);
+                Plausible::CLIPPED.check_noised(&released, &noise).unwrap();
+            }
+        }
+    }
+
     #[test]
     fn a_tree_is_paid_for_once_and_again_when_it_doubles() {
         let (mut rng, mut paid) = (rng(7), 0);

@@ -57,6 +57,15 @@ pub fn levels_for(releases: u64) -> u32 {
     (releases + 1).next_power_of_two().trailing_zeros() + 1
 }
 
+/// Nodes in a sum, whatever a tree has grown to: a number of leaves has 64 binary digits at most.
+const MOST_NODES: f64 = 64.0;
+
+/// Deviation of the noise in one message off the diagonal, at most: an upload carries the difference of two sums'
+/// noise. On the diagonal it is sqrt 2 times as much.
+pub fn spread(noise: &Gaussian) -> f64 {
+    noise.deviation() * (2.0 * MOST_NODES).sqrt()
+}
+
 impl Tree {
     /// A tree that has been asked for nothing yet.
     pub fn new(noise: Gaussian, dim: usize, levels: u32, rng: &mut Stream) -> Tree {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cahoots_core::{Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, Private, View};
+use cahoots_core::{Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, Plausible, Private, View};
 use serde::{Deserialize, Serialize};
 
 use super::params::{NewClient, Valid};
@@ -13,6 +13,7 @@ use crate::kit::linear::{DownloadIndex, LinearMsg, Signal, Standing};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Server {
     ridge: f64,
+    plausible: Plausible,
     new_client: NewClient,
     nothing: Arc<View>,
     view: Arc<View>,
@@ -23,6 +24,7 @@ impl Server {
     pub(crate) fn new(valid: &Valid) -> Self {
         Server {
             ridge: valid.linear.ridge,
+            plausible: valid.linear.plausible,
             new_client: valid.new_client,
             nothing: valid.linear.nothing.clone(),
             view: valid.linear.nothing.clone(),
@@ -51,6 +53,7 @@ impl Server {
         let stats = stats.get();
         let present = self.view.stats();
         stats.check(present.dim(), !present.contexts.is_empty())?;
+        self.plausible.check(stats)?;
         let mut merged = present.clone();
         merged.merge(stats);
         let view = View::new(self.view.version() + 1, merged);

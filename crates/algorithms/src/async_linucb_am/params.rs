@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cahoots_core::policy::{Confidence, PolicyKind, Radius};
-use cahoots_core::{LinearStats, ParamError, Setting, UserId, View};
+use cahoots_core::{LARGEST, LinearStats, ParamError, Plausible, Setting, UserId, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,14 @@ pub struct Valid {
     nothing: BTreeMap<usize, Arc<View>>,
 }
 
+/// A partial reward is a reward less what the local estimate predicts, which is in the unit ball: at most |r| + |x|,
+/// and twice that for what is lost where Eq. (7) has little to go by.
+fn partial_rewards(whole: Plausible, setting: &Setting, local_dims: &[usize]) -> Plausible {
+    let own = local_dims.iter().copied().max().unwrap_or(0) as f64;
+    let norm = setting.context_norm.unwrap_or(LARGEST * own.sqrt());
+    whole.with_reward(2.0 * (whole.reward() + norm))
+}
+
 impl Valid {
     pub(super) fn ridge(&self) -> f64 {
         self.shared.linear.ridge
@@ -113,7 +121,7 @@ impl Params {
         let authors = self.fidelity == Fidelity::Authors;
         let noise = self.reward_noise.unwrap_or(setting.reward_noise);
         let failure_prob = self.failure_prob;
-        let shared = self.shared().check(setting)?;
+        let mut shared = self.shared().check(setting)?;
         let form = self.radius.unwrap_or(if authors { Radius::Count } else { Radius::LogDet });
         let local_dims: Vec<usize> =
             (0..setting.users as u32).map(|user| setting.local_dim(UserId(user))).collect();
@@ -130,6 +138,7 @@ impl Params {
             let problem = format!("needs as many local as global features ({}), not {other}", setting.dim);
             return Err(ParamError::new("multi_task", problem));
         }
+        shared.linear.plausible = partial_rewards(shared.linear.plausible, setting, &local_dims);
         let iterations = self.iterations.unwrap_or(if authors { 100 } else { 1000 });
         if iterations == 0 {
             return Err(ParamError::new("iterations", "must be at least 1"));

@@ -3,9 +3,10 @@
 
 use cahoots_core::plan::Schedule;
 use cahoots_core::policy::pick;
-use cahoots_core::{ArmIndex, ArmStats, Choice, Cx, Private};
+use cahoots_core::{ArmIndex, ArmStats, Choice, Cx, Misbehaviour, Private};
 use serde::{Deserialize, Serialize};
 
+use super::message::Table;
 use super::noise::Means;
 use super::rules::Rules;
 use crate::kit::arms::{ArmValues, Explorer, Pull};
@@ -77,6 +78,12 @@ impl Epochs {
 
     pub(super) fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// Refuses means of others that they cannot have by the end of this epoch.
+    pub(super) fn check_table(&self, table: &Table) -> Result<(), Misbehaviour> {
+        let mut rows = table.rows.iter().map(|(_, row)| row.get());
+        rows.try_for_each(|row| self.rules.check_means(self.epoch, self.pulls, row))
     }
 
     /// Every pull of this epoch has been made and rewarded, and others are waited for.

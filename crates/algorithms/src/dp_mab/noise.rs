@@ -82,6 +82,11 @@ impl MeanNoise {
         Laplace::calibrated("dp_epsilon", self.target(), 1.0 / pulls as f64, 1)
     }
 
+    /// The scale of the noise on a mean of `pulls` rewards; 0 without noise.
+    pub fn scale(&self, pulls: u64) -> f64 {
+        self.laplace(pulls).map_or(0.0, |law| law.scale())
+    }
+
     /// What is claimed: where there is noise at all.
     pub fn claim(&self) -> Option<Claim> {
         let calibration = match self.protection {

@@ -1,10 +1,11 @@
 //! How long to explore, how sure to be, whom to eliminate: Lines 3 to 5 and 12 to 15 of Algorithm 1,
 //! which all three structures share.
 
-use cahoots_core::ArmIndex;
 use cahoots_core::policy::pick;
+use cahoots_core::{ArmIndex, Misbehaviour, plausible};
 use serde::{Deserialize, Serialize};
 
+use super::REWARDS;
 use super::noise::{MeanNoise, Protection};
 
 /// Everything that lengths and radii depend on.
@@ -79,6 +80,17 @@ impl Rules {
             Protection::Central => round * log / (n * epsilon),
             Protection::None => 0.0,
         }
+    }
+
+    /// Refuses protected means that rewards between 0 and 1 cannot have after epoch `r` and S(r) = `pulls`, but for
+    /// noise of the scale that all know. Eq. (6) weighs epoch s by its share of the pulls, (S(s) - S(s-1)) / S(r), and
+    /// its noise has scale 1 / (epsilon (S(s) - S(s-1))): together r draws of scale 1 / (epsilon S(r)).
+    pub(super) fn check_means(&self, r: u64, pulls: u64, means: &[f64]) -> Result<(), Misbehaviour> {
+        let (low, high) = REWARDS;
+        // A sink's mean is one of means of up to N clients. Rounding to the grid is a millionth of the scale.
+        let values = f64::from(self.arms) * f64::from(self.noise.participants);
+        let reach = 1.001 * plausible::laplace_reach(self.noise.scale(pulls), r, values);
+        plausible::check_values("a mean", means, (low - reach, high + reach))
     }
 
     /// Lines 12 to 15: who stays, of `active` with these means after S(r) = `pulls`. After the last

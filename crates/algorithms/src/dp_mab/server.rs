@@ -204,6 +204,8 @@ impl Machine for Server {
             return Err(Misbehaviour::Gap { expected: self.epoch, got: number });
         }
         values.get().check(self.epoch, &self.active)?;
+        let pulls = self.rules.pulls(self.epoch, self.active.len(), self.before);
+        self.rules.check_means(self.epoch, pulls, &values.get().values)?;
         if self.behind.remove(&from) {
             self.round.expect(from);
         }

@@ -283,7 +283,7 @@ impl Learner for LocalServer {
 
     fn observe(&mut self, pending: ChosenFor, mut reward: f64, cx: &mut Cx<'_, FclubMsg>) {
         let ChosenFor { user, mut context } = pending;
-        let noisy = self.rules.privacy.is_some_and(|privacy| !privacy.noise.is_none());
+        let noisy = self.rules.is_noisy();
         if noisy && self.clip.apply(&mut context, &mut reward) {
             cx.level("clipped", self.clip.clipped() as f64);
         }

@@ -89,7 +89,6 @@ impl Group {
         if number <= standing.merged() {
             return Err(Misbehaviour::Gap { expected: standing.merged() + 1, got: number });
         }
-        stats.check(self.view.stats().dim(), false)?;
         let mut sum = self.view.stats().clone();
         sum.merge(stats);
         let (view, shift) = definite_view(version, sum, self.ridge, noisy)?;

@@ -1,8 +1,9 @@
 //! What becomes of the parameters of the fclub family: checked, with all that follows from them.
 
+use cahoots_core::plausible::Noised;
 use cahoots_core::policy::Radius;
-use cahoots_core::{Claim, ParamError, Setting, UserId};
-use cahoots_privacy::{Budget, Calibration, Gaussian, tree::levels_for};
+use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, UserId};
+use cahoots_privacy::{Budget, Calibration, Gaussian, tree};
 use serde::{Deserialize, Serialize};
 
 use super::params::{Clustering, Common, Delays, Privacy, Promise, Shift};
@@ -28,6 +29,28 @@ pub struct Rules {
     pub(super) servers: u32,
     pub(super) horizon: u64,
     pub(super) privacy: Option<Noisy>,
+    /// What an upload can hold under the terms, before noise.
+    pub(super) plausible: Plausible,
+}
+
+impl Rules {
+    /// What is uploaded has noise.
+    pub(super) fn is_noisy(&self) -> bool {
+        self.privacy.is_some_and(|privacy| !privacy.noise.is_none())
+    }
+
+    /// Refuses what no observations can have led to, but for noise of the scale that all know.
+    pub(super) fn check(&self, stats: &LinearStats) -> Result<(), Misbehaviour> {
+        stats.check(self.dim, false)?;
+        let Some(Noisy { noise, rho, shift, .. }) = self.privacy.filter(|privacy| !privacy.noise.is_none())
+        else {
+            return self.plausible.check(stats);
+        };
+        let shift = if shift == Shift::Paper { 3.0 * rho } else { 0.0 };
+        let noise = Noised { deviation: tree::spread(&noise), shift, step: noise.step() };
+        // Local servers clip where there is noise.
+        Plausible::CLIPPED.check_noised(stats, &noise)
+    }
 }
 
 /// alpha_1, alpha_2 and eta.
@@ -133,6 +156,7 @@ impl Common {
             servers: users.len() as u32,
             horizon: setting.horizon,
             privacy,
+            plausible: Plausible::of(setting)?,
         };
         Ok(Valid { rules, users })
     }
@@ -164,7 +188,7 @@ impl Promise {
         if planned == 0 || planned > 1 << 40 {
             return Err(ParamError::new("planned_uploads", format!("must be 1 to 2^40, not {planned}")));
         }
-        let levels = levels_for(planned);
+        let levels = tree::levels_for(planned);
         let noise = Gaussian::of_deviation("dp_epsilon", budget.deviation(levels))?;
         let root = (dim as f64).sqrt();
         // m is not known in advance; it is at most what L servers can tell apart, and enters by its logarithm.

@@ -12,6 +12,9 @@ use super::message::FclubMsg;
 use super::rules::{ClusteringRules, Rules, Valid};
 use crate::kit::clusters::{distance, novelty};
 
+/// Clusters that one local server can have: no more than it has users.
+const MOST_CLUSTERS: u32 = 1 << 20;
+
 /// Merges local clusters that are alike, and what they upload.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GlobalServer {
@@ -74,10 +77,6 @@ impl GlobalServer {
         self.phase
     }
 
-    fn is_noisy(&self) -> bool {
-        self.rules.privacy.is_some_and(|privacy| !privacy.noise.is_none())
-    }
-
     fn note_shift(&mut self, shift: f64, cx: &mut Cx<'_, FclubMsg>) {
         if shift > 0.0 {
             self.shifts += 1;
@@ -97,7 +96,8 @@ impl GlobalServer {
     ) -> Result<(), Misbehaviour> {
         let place = self.places.get(&local).copied().filter(|_| local.1 < LEGACY);
         let place = place.ok_or_else(|| Misbehaviour::Unexpected("an upload from a stranger".into()))?;
-        let noisy = self.is_noisy();
+        let noisy = self.rules.is_noisy();
+        self.rules.check(stats.get())?;
         let group = &mut self.groups[place as usize];
         let shift = group.upload(local, number, stats.get(), self.versions + 1, noisy)?;
         self.versions += 1;
@@ -126,6 +126,10 @@ impl GlobalServer {
         if !gathering.waiting.contains(&from) || gathering.reports.contains_key(&from) {
             return Err(Misbehaviour::Unexpected("a second structure, or one from a stranger".into()));
         }
+        if !(1..=MOST_CLUSTERS).contains(&clusters) {
+            let problem = format!("{clusters} local clusters, where there are 1 to {MOST_CLUSTERS}");
+            return Err(Misbehaviour::Implausible(problem));
+        }
         gathering.reports.insert(from, (clusters, Vec::new()));
         Ok(())
     }
@@ -138,7 +142,7 @@ impl GlobalServer {
         stats: Private<LinearStats>,
         cx: &mut Cx<'_, FclubMsg>,
     ) -> Result<(), Misbehaviour> {
-        let (dim, base, noisy) = (self.rules.dim, self.rules.base, self.is_noisy());
+        let (base, noisy) = (self.rules.base, self.rules.is_noisy());
         let gathering = self.gathering.as_mut().filter(|gathering| gathering.phase == phase);
         let reports = gathering
             .and_then(|gathering| gathering.reports.get_mut(&from).map(|r| (&mut gathering.waiting, r)));
@@ -147,7 +151,7 @@ impl GlobalServer {
         if cluster as usize != reports.len() || cluster >= *clusters {
             return Err(Misbehaviour::Gap { expected: reports.len() as u64, got: cluster.into() });
         }
-        stats.get().check(dim, false)?;
+        self.rules.check(stats.get())?;
         let (view, shift) = definite_view(0, stats.into_inner(), base, noisy)?;
         reports.push(view.stats().clone());
         if reports.len() == *clusters as usize {

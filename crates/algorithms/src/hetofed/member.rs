@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cahoots_core::{LinearStats, Misbehaviour, View, linalg};
+use cahoots_core::{LinearStats, Misbehaviour, Plausible, View, linalg};
 use serde::{Deserialize, Serialize};
 
 /// Uploads that a client keeps on top of its view before it is told that they can be added up.
@@ -62,12 +62,19 @@ impl Member {
     }
 
     /// Refuses an upload that is out of turn or that no data can have led to.
-    pub(super) fn check(&self, number: u64, stats: &LinearStats, ridge: f64) -> Result<(), Misbehaviour> {
+    pub(super) fn check(
+        &self,
+        number: u64,
+        stats: &LinearStats,
+        plausible: &Plausible,
+        ridge: f64,
+    ) -> Result<(), Misbehaviour> {
         // Numbers between were refused; links lose none.
         if number <= self.merged {
             return Err(Misbehaviour::Gap { expected: self.merged + 1, got: number });
         }
         stats.check(self.own.dim(), !self.own.contexts.is_empty())?;
+        plausible.check(stats)?;
         linalg::log_det(&stats.gram, ridge).map(|_| ())
     }
 

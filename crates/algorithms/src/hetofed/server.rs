@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cahoots_core::{
-    Cx, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, Tick, View,
+    Cx, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, Plausible, Tick, View,
+    plausible,
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +21,16 @@ use crate::kit::linear::{LinearMsg, Signal};
 /// Ticks without a message after which the server no longer looks at its queue at the end of each.
 const AWAKE: u64 = 64;
 
+/// ln of the largest number there is over the smallest.
+const MOST_GAIN: f64 = 1500.0;
+
 /// Keeps each client's own data apart, and adds up those of similar clients.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Server {
     pub(super) variant: Variant,
     pub(super) sharing: Sharing,
     pub(super) ridge: f64,
+    pub(super) plausible: Plausible,
     pub(super) users: usize,
     pub(super) per_step: usize,
     pub(super) patience: Patience,
@@ -66,6 +71,7 @@ impl Server {
             variant: valid.variant,
             sharing: valid.sharing,
             ridge: valid.linear.ridge,
+            plausible: valid.linear.plausible,
             users: valid.users as usize,
             per_step: valid.clusters_per_step,
             patience: valid.patience,
@@ -271,9 +277,9 @@ impl Server {
 
     fn weigh(&mut self, from: NodeId, bits: u64, cx: &mut Cx<'_, LinearMsg>) -> Result<(), Misbehaviour> {
         let weight = f64::from_bits(bits);
-        if !weight.is_finite() || weight < 0.0 {
-            return Err(Misbehaviour::NotFinite("a weight".into()));
-        }
+        // Observations times gain in log-det, of which one direction cannot give more than all of floating point.
+        let most = plausible::MOST_OBSERVATIONS as f64 * self.nothing.stats().dim() as f64 * MOST_GAIN;
+        plausible::check_values("a weight", &[weight], (0.0, most))?;
         if let Some(member) = self.members.get_mut(&from) {
             member.weight = weight;
         }
@@ -308,7 +314,7 @@ impl Machine for Server {
             LinearMsg::Signal { signal: Signal::Request, number } => self.request(from, number),
             LinearMsg::Signal { signal: Signal::Weight, number } => self.weigh(from, number, cx)?,
             LinearMsg::Upload { number, stats } => {
-                member.check(number, stats.get(), self.ridge)?;
+                member.check(number, stats.get(), &self.plausible, self.ridge)?;
                 self.take(from, number, stats.get(), cx);
             }
             other => return Err(other.unexpected()),

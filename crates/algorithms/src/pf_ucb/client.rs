@@ -325,6 +325,7 @@ impl Machine for Client {
             (Stage::Ready, ArmMsg::Signal { signal: ASK, phase }) if *phase == self.phase => self.report(cx),
             (Stage::Reported, ArmMsg::Download(means)) => {
                 means.check(self.phase, &self.reported_arms())?;
+                self.rules.check_means(&means.values)?;
                 self.reduce(means, cx);
             }
             (Stage::Reduced, ArmMsg::Download(roots)) if self.rules.enhanced && self.roots.is_none() => {

@@ -1,6 +1,6 @@
 //! Parameters of pf-ucb and pf-ucb-enhanced.
 
-use cahoots_core::{ParamError, Patience, Setting};
+use cahoots_core::{ParamError, Patience, Setting, plausible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +129,7 @@ impl Params {
                 enhanced,
                 authors: !paper,
                 patient: patience.deadline.is_some(),
+                rewards: plausible::rewards(setting)?,
             },
             communication_loss: loss,
             patience,

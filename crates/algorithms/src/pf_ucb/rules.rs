@@ -1,7 +1,7 @@
 //! The paper's equations, as functions: how long to explore, how sure one is, what to eliminate.
 
-use cahoots_core::ArmIndex;
 use cahoots_core::policy::pick;
+use cahoots_core::{ArmIndex, Misbehaviour, plausible};
 use serde::{Deserialize, Serialize};
 
 use super::lengths::Lengths;
@@ -25,6 +25,8 @@ pub(super) struct Rules {
     pub(super) authors: bool,
     /// Phases may go on without some clients.
     pub(super) patient: bool,
+    /// The smallest and the largest reward.
+    pub(super) rewards: (f64, f64),
 }
 
 impl Rules {
@@ -39,6 +41,22 @@ impl Rules {
         let global = ((1.0 - self.alpha) * length * factor).ceil() as u64;
         let local = (f64::from(self.clients) * self.alpha * length * factor).ceil() as u64;
         if self.enhanced && self.authors { (global.max(1), local.max(1)) } else { (global, local) }
+    }
+
+    /// Refuses means that rewards cannot have.
+    pub(super) fn check_means(&self, means: &[f64]) -> Result<(), Misbehaviour> {
+        plausible::check_values("a mean", means, self.rewards)
+    }
+
+    /// Refuses estimated gaps of phase `p` that rewards cannot have: no mean is farther from another than rewards
+    /// are (0, where an arm has no mean yet), and whoever explored no phase but this one has the largest B_p.
+    pub(super) fn check_gaps(&self, p: u64, gaps: &[f64]) -> Result<(), Misbehaviour> {
+        let (low, high) = self.rewards;
+        let most = high.max(0.0) - low.min(0.0) + 2.0 * self.bound(self.lengths.at(p));
+        if !gaps.iter().all(|gap| *gap > 0.0) {
+            return Err(Misbehaviour::Implausible("gaps that are not above 0".into()));
+        }
+        plausible::check_values("a gap", gaps, (0.0, most))
     }
 
     /// B_p, from F(p).

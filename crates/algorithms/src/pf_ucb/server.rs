@@ -283,13 +283,12 @@ impl Machine for Server {
             }
             (Stage::Means(means), ArmMsg::Upload { values, .. }) => {
                 values.get().check(self.phase, &arms)?;
+                self.rules.check_means(&values.get().values)?;
                 offer(means, from, values.into_inner().values)?;
             }
             (Stage::Sets { gaps, .. }, ArmMsg::Upload { values, .. }) => {
                 values.get().check(self.phase + 1, &self.active)?;
-                if !values.get().values.iter().all(|gap| *gap > 0.0) {
-                    return Err(Misbehaviour::Unexpected("gaps that are not above 0".into()));
-                }
+                self.rules.check_gaps(self.phase, &values.get().values)?;
                 offer(gaps, from, values.into_inner().values)?;
             }
             (Stage::Sets { sets, .. }, ArmMsg::UploadActive { active, .. }) => {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cahoots_core::{
-    Cx, Fact, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, View,
+    Cx, Fact, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, Plausible, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,7 @@ use crate::kit::linear::{LinearMsg, Signal};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Server {
     ridge: f64,
+    plausible: Plausible,
     patience: Patience,
     view: Arc<View>,
     members: BTreeSet<NodeId>,
@@ -29,6 +30,7 @@ impl Server {
     pub(super) fn new(valid: &Valid) -> Self {
         Server {
             ridge: valid.linear.ridge,
+            plausible: valid.linear.plausible,
             patience: valid.patience,
             view: valid.linear.nothing.clone(),
             members: (0..valid.everyone.unwrap_or(0)).map(NodeId).collect(),
@@ -111,6 +113,7 @@ impl Server {
         }
         let present = self.view.stats();
         stats.check(present.dim(), !present.contexts.is_empty())?;
+        self.plausible.check(stats)?;
         // Each upload is positive definite with the ridge, so every sum of them is.
         cahoots_core::linalg::log_det(&stats.gram, self.ridge).map(|_| ())
     }

@@ -35,6 +35,17 @@ pub enum ArmError {
          within that bound, and best between -1 and 1 (scale dates and amounts)"
     )]
     Unusable,
+    /// Longer than the terms allow.
+    #[error(
+        "an arm has features of norm {got}, where this federation's terms allow {most} (`context_norm`): scale them as the \
+         others do, or what is learned from them will not be merged"
+    )]
+    TooLong {
+        /// What was offered.
+        got: String,
+        /// What the terms say.
+        most: String,
+    },
     /// A list beside the arms that is not as long as they are.
     #[error("{got} {what} for {arms} arms: give one for each")]
     Unlike {
@@ -127,7 +138,13 @@ impl ArmBuffer {
             if tiles.dim() != expected {
                 return Err(ArmError::Dimension { which, expected, got: tiles.dim() });
             }
-            if tiles.is_usable() { Ok(()) } else { Err(ArmError::Unusable) }
+            if !tiles.is_usable() {
+                return Err(ArmError::Unusable);
+            }
+            match seat.context_norm.and_then(|most| Some((longest(tiles, most)?, most))) {
+                Some((got, most)) => Err(ArmError::TooLong { got: got.to_string(), most: most.to_string() }),
+                None => Ok(()),
+            }
         };
         fits("global", &self.features, seat.dim)?;
         let shared = ArmSet { features: Some(&self.features), ..ArmSet::of(self.features.len()) };
@@ -144,6 +161,12 @@ impl ArmBuffer {
         }
         Ok(ArmSet { local: Some(&self.local), ..shared })
     }
+}
+
+/// The norm of the first arm that is longer than `most` by more than rounding.
+fn longest(tiles: &Tiles, most: f64) -> Option<f64> {
+    let norms = (0..tiles.len()).map(|arm| tiles.row(arm).map(|x| x * x).sum::<f64>().sqrt());
+    norms.into_iter().find(|norm| *norm > most * (1.0 + 1e-9))
 }
 
 /// The arms of one decision, checked.

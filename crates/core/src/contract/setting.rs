@@ -28,6 +28,13 @@ pub struct Setting {
     /// simulation of plain arms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smallest_gap: Option<f64>,
+    /// No arm's features are longer than this (the shared ones, and a user's own): clients refuse those that are, and
+    /// servers sums that they cannot have given. Absent: each feature is at most 2^100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_norm: Option<f64>,
+    /// The smallest and the largest reward, for the same. Absent: all are at most 2^100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reward_range: Option<(f64, f64)>,
 }
 
 impl Setting {
@@ -42,6 +49,8 @@ impl Setting {
             reward_noise: 0.1,
             hosts: Vec::new(),
             smallest_gap: None,
+            context_norm: None,
+            reward_range: None,
         }
     }
 
@@ -68,6 +77,16 @@ impl Setting {
     /// With a local server for each user.
     pub fn with_hosts(self, hosts: impl IntoIterator<Item = NodeId>) -> Setting {
         Setting { hosts: hosts.into_iter().collect(), ..self }
+    }
+
+    /// With features no longer than `norm` and rewards in this interval.
+    pub fn within(self, norm: f64, rewards: (f64, f64)) -> Setting {
+        Setting { context_norm: Some(norm), ..self }.with_reward_range(rewards)
+    }
+
+    /// With rewards in this interval.
+    pub fn with_reward_range(self, rewards: (f64, f64)) -> Setting {
+        Setting { reward_range: Some(rewards), ..self }
     }
 
     /// Features of this user's own.
@@ -123,6 +142,8 @@ impl Seating {
             clients: if me == NodeId::SERVER { self.clients(setting) as u32 } else { 0 },
             neighbours: Vec::new(),
             masks: false,
+            context_norm: setting.context_norm,
+            reward_range: setting.reward_range,
         }
     }
 }
@@ -201,6 +222,10 @@ pub struct Seat {
     pub neighbours: Vec<NodeId>,
     /// Whether arms may be offered of which some cannot be chosen.
     pub masks: bool,
+    /// How long an arm's features may be, where the terms say so.
+    pub context_norm: Option<f64>,
+    /// What rewards there may be, where the terms say so.
+    pub reward_range: Option<(f64, f64)>,
 }
 
 impl Seat {

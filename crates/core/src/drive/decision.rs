@@ -76,6 +76,19 @@ pub enum RewardError {
         "a reward must be a number between -{LARGEST:e} and {LARGEST:e}, and best between -1 and 1, not {0}"
     )]
     Unusable(f64),
+    /// Beyond what the terms allow.
+    #[error(
+        "a reward must be between {low} and {high} under this federation's terms (`reward_range`), not {value}: scale it as \
+         the others do, or what is learned from it will not be merged"
+    )]
+    Outside {
+        /// What came.
+        value: f64,
+        /// The smallest reward.
+        low: f64,
+        /// The largest reward.
+        high: f64,
+    },
 }
 
 /// What to do with a reward.

@@ -93,6 +93,12 @@ impl<L: Learner> LearnerHost<L> {
 
     /// Would this reward be taken? To be asked before it is logged.
     pub fn check_reward(&self, id: DecisionId, value: f64) -> Result<Taken<()>, RewardError> {
+        if let Some((low, high)) = self.host.seat().reward_range
+            && usable(value)
+            && !(low..=high).contains(&value)
+        {
+            return Err(RewardError::Outside { value, low, high });
+        }
         match &self.outstanding {
             Some(outstanding) => outstanding.check(id, value),
             None if usable(value) => Err(RewardError::Unknown(id)),

@@ -71,7 +71,8 @@ impl LinearStats {
         for (a, b) in self.contexts.iter_mut().zip(&other.contexts) {
             *a += b;
         }
-        self.count += other.count;
+        // What peers said is bounded one by one; whatever they say together, a sum never wraps around.
+        self.count = self.count.saturating_add(other.count);
     }
 
     /// Refuses statistics of another shape or with values that are not finite.

@@ -75,6 +75,12 @@ pub struct SettingTable {
     /// Sub-Gaussian scale of the reward noise.
     #[serde(default = "tenth")]
     pub reward_noise: f64,
+    /// The longest that an arm's features can be, in Euclidean norm; without it, no feature is beyond 2^100.
+    #[serde(default)]
+    pub context_norm: Option<f64>,
+    /// The smallest and the largest reward; without it, none is beyond 2^100.
+    #[serde(default)]
+    pub reward_range: Option<(f64, f64)>,
     /// Features of a user's own, per user.
     #[serde(default)]
     pub local_dims: Vec<usize>,
@@ -117,6 +123,8 @@ impl SettingTable {
             reward_noise: self.reward_noise,
             hosts: self.hosts.iter().copied().map(NodeId).collect(),
             smallest_gap: None,
+            context_norm: self.context_norm,
+            reward_range: self.reward_range,
         }
     }
 }

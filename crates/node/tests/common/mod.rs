@@ -176,6 +176,11 @@ impl Federation {
 
     /// What the coordinator has merged.
     pub(crate) fn merged(&self) -> LinearStats {
+        saved_server::<Server>(&self.saved()).unwrap().view().stats().clone()
+    }
+
+    /// The coordinator's machine and its links, as they are now.
+    pub(crate) fn saved(&self) -> Vec<u8> {
         let copy = self.folder.path().join(format!("copy-{}", rand()));
         self.runtime.block_on(self.coordinator.backup(copy.clone())).unwrap();
         let owner = format!("the coordinator of federation {FEDERATION:?}");
@@ -187,7 +192,7 @@ impl Federation {
         for entry in &recovered.log {
             machine.replay(entry, &Keys::from_seed(self.terms.seed)).unwrap();
         }
-        saved_server::<Server>(&machine.save()).unwrap().view().stats().clone()
+        machine.save()
     }
 
     pub(crate) fn backup(&self, to: &Path) {

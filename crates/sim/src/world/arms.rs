@@ -211,6 +211,8 @@ impl ArmsParams {
             reward_noise: self.reward_noise.unwrap_or(told),
             hosts: Vec::new(),
             smallest_gap,
+            context_norm: None,
+            reward_range: None,
         };
         let pulls = [vec![Box::default(); clients], vec![Box::default(); clients]];
         let stated = self.objective.is_some();

@@ -170,6 +170,9 @@ impl Machine for Client {
         let Some(gis) = self.gis.as_mut().filter(|gis| gis.round() == round) else {
             return Err(message.unexpected());
         };
+        if let MabMsg::Data(table) = &message {
+            self.epochs.check_table(table)?;
+        }
         match &message {
             MabMsg::Advertise(labels) => gis.advertised(from, labels, cx)?,
             MabMsg::Request(labels) => gis.requested(from, labels, cx)?,

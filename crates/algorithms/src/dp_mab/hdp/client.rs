@@ -145,6 +145,7 @@ impl Client {
         if let Some((node, _)) = table.rows.iter().find(|(node, _)| self.held.contains_key(node)) {
             return Err(Misbehaviour::Unexpected(format!("the means of {node} once more")));
         }
+        self.epochs.check_table(table)?;
         let now = cx.now();
         self.held.extend(table.rows.iter().map(|(node, row)| (*node, (row.clone(), now))));
         self.go_on(cx);

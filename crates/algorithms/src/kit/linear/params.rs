@@ -1,7 +1,7 @@
 //! Parameters that every linear algorithm has.
 
 use cahoots_core::policy::{Confidence, LinearPolicy, PolicyKind, Radius};
-use cahoots_core::{LinearStats, ParamError, Setting, View};
+use cahoots_core::{LinearStats, ParamError, Plausible, Setting, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -59,6 +59,8 @@ pub struct LinearValid {
     pub policy: LinearPolicy,
     /// No data yet: shared by everyone until they learn something.
     pub nothing: Arc<View>,
+    /// What an upload can hold under the terms.
+    pub plausible: Plausible,
 }
 
 impl LinearParams {
@@ -89,6 +91,6 @@ impl LinearParams {
         };
         let nothing = View::new(0, stats);
         nothing.check(ridge).map_err(|e| ParamError::new("ridge", e.to_string()))?;
-        Ok(LinearValid { ridge, policy, nothing })
+        Ok(LinearValid { ridge, policy, nothing, plausible: Plausible::of(setting)? })
     }
 }
