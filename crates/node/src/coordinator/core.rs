@@ -8,6 +8,7 @@ use cahoots_core::link::{Arrival, Ends};
 use cahoots_core::{Keys, Membership, NodeId, ParamError, Seats, Tick};
 use tokio::sync::{mpsc, oneshot};
 
+use super::conduct::{self, Conduct};
 use super::members::{Members, PREFIX, Refused};
 use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
 use crate::books::Books;
@@ -35,6 +36,7 @@ pub(super) struct Core {
     pub(super) header: EnvelopeHeader,
     terms: String,
     pub(super) members: Members,
+    pub(super) conduct: Conduct,
     pub(super) lockstep: Option<Box<dyn Conductor>>,
     pub(super) finish: Option<oneshot::Sender<States>>,
     /// Frames that leave after the next commit.
@@ -106,6 +108,7 @@ impl Core {
             books,
             seats,
             members: Members::restore(store.list(PREFIX)?),
+            conduct: Conduct::restore(store.list(conduct::PREFIX)?, config.limits.implausible),
             store,
             batch: Batch::default(),
             keys,
@@ -186,6 +189,9 @@ impl Core {
             Command::Remove(client, answer) => {
                 let _ = answer.send(self.remove(client));
             }
+            Command::Restore(client, answer) => {
+                let _ = answer.send(self.restore(client));
+            }
             Command::Release(client, answer) => {
                 let _ = answer.send(self.release(client));
             }
@@ -200,6 +206,8 @@ impl Core {
                     clusters: self.books.clusters,
                     waiting_for: self.machine.waiting_for().into_iter().map(|client| client.0).collect(),
                     params_version: self.machine.params().0,
+                    implausible: self.conduct.implausible(),
+                    quarantined: self.conduct.quarantined().map(|client| client.0).collect(),
                     members: self.members.len(),
                     connected: self.members.connected.len(),
                     log: self.store.entries(),
@@ -246,9 +254,10 @@ impl Core {
         let clients = self.seats.clients();
         let ends = if client.index() < clients { self.machine.ends(client) } else { Ends::default() };
         let (federation, parameters) = (&self.header.federation, self.header.parameters);
-        if let Some(Refused { reason, last }) =
-            self.members.refuse(&hello, federation, clients, parameters, ends)
-        {
+        let refused = self.members.refuse(&hello, federation, clients, parameters, ends);
+        let disbelieved = self.conduct.refuses(client, hello.rejoins);
+        let refused = refused.or(disbelieved.map(|reason| Refused { reason, last: true }));
+        if let Some(Refused { reason, last }) = refused {
             self.status.turned_away += 1;
             tracing::warn!(%client, reason, "refused");
             let _ = frames.try_send(refusal(reason, last));
@@ -257,6 +266,7 @@ impl Core {
         if hello.rejoins && self.members.is_member(client) && !self.members.knows_start(&hello) {
             self.leave(client);
             self.members.release(client);
+            self.forgive(client);
         }
         if hello.received > self.machine.ends(client).sent {
             // This store is an old copy. Clients send again what it lacks; numbers go on where they are.
@@ -297,7 +307,11 @@ impl Core {
                 return Ok(());
             }
         } else if self.machine.check(client, sequence, skipped).map_err(|e| e.to_string())? == Arrival::Next {
-            self.event(Event::Message { from: client, sequence, skipped, message: payload });
+            let (from, message) = (client, payload);
+            self.event(match self.conduct.words(client) {
+                None => Event::Message { from, sequence, skipped, message },
+                Some(reason) => Event::Turned { from, sequence, skipped, message, reason },
+            });
         }
         self.owe_confirmation(client);
         Ok(())
@@ -335,11 +349,11 @@ impl Core {
     pub(super) fn event(&mut self, event: Event<Vec<u8>>) {
         let now: Tick = self.lockstep.as_ref().map_or_else(|| self.clock.now(), |run| run.tick());
         let from = match &event {
-            Event::Message { from, .. } => Some(*from),
+            Event::Message { from, .. } | Event::Turned { from, .. } => Some(*from),
             _ => None,
         };
         let outcome = self.machine.event(now, event, &self.keys, &mut self.batch);
-        if let Outcome::Refused(misbehaviour) = outcome {
+        if let Outcome::Refused(misbehaviour) = &outcome {
             self.status.refused += 1;
             tracing::warn!(%misbehaviour, "the machine refused a message");
         }
@@ -353,6 +367,11 @@ impl Core {
         self.touched.extend(step.posted.iter().map(|(to, _)| *to));
         if let Some(run) = &mut self.lockstep {
             run.sent(&step.posted);
+        }
+        if let (Some(from), Outcome::Refused(misbehaviour)) = (from, outcome)
+            && misbehaviour.is_implausible()
+        {
+            self.accuse(from, &misbehaviour.to_string());
         }
     }
 
