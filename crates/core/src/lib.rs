@@ -33,7 +33,7 @@ pub use contract::choice::{Choice, Picked};
 pub use contract::context::{Cx, Effects};
 pub use contract::custom::{self, Custom};
 pub use contract::fact::Fact;
-pub use contract::machine::{Algorithm, Learner, Machine, Membership, ReadFile, Silent, Traffic};
+pub use contract::machine::{Algorithm, Learner, Machine, Membership, ReadFile, Ruling, Silent, Traffic};
 pub use contract::message::{self, Kind, Message, Silence};
 pub use contract::private::{
     Arrived, Claim, Composition, Mechanism, Noise, Private, ReleaseFact, Unprotected,

@@ -37,6 +37,11 @@ pub enum Order {
         /// The number.
         client: u32,
     },
+    /// A quarantined client is believed again.
+    Restore {
+        /// Its number.
+        client: u32,
+    },
     /// The parameters, after these have been changed.
     Params {
         /// Those that are to change.

@@ -13,6 +13,7 @@ use cahoots_core::wire::payload::Shape;
 use cahoots_core::{Algorithm, NodeId, Setting, snapshot, wire};
 use cahoots_node::Known;
 use cahoots_node::client::{Arms, Client};
+use cahoots_node::limits::ServeLimits;
 use cahoots_node::transport::Kind;
 use common::{Federation, PATIENCE, Raw, terms, until};
 use prost::Message as _;
@@ -124,7 +125,8 @@ fn machine<A: Algorithm>(federation: &Federation) -> Vec<u8> {
 /// Tells every lie to a new federation; then the truth, where that can be told at once.
 fn unmoved<A: Algorithm>(params: &str, setting: Setting, lies: &[Lie], truth: Option<wire::Payload>) {
     let known = known();
-    let federation = Federation::start(&known, terms(&known, A::NAME, params, setting));
+    let patient = ServeLimits { implausible: 0, ..ServeLimits::default() };
+    let federation = Federation::start_within(&known, terms(&known, A::NAME, params, setting), patient);
     let mut liar = federation.runtime.block_on(Raw::connect(&federation.url, LIAR));
     let before = machine::<A>(&federation);
     for (i, (name, payload)) in lies.iter().enumerate() {
@@ -224,9 +226,9 @@ fn lies_about_means_are_refused() {
 }
 
 fn learn(client: &Client, i: u32) {
+    // One arm: what is learned does not depend on when a view comes.
     let turn = f64::from(i);
-    let arms = [vec![turn.cos(), turn.sin()], vec![0.5, -0.5]];
-    let decision = client.decide(None, Arms::Features(&arms)).unwrap();
+    let decision = client.decide(None, Arms::Features(&[vec![turn.cos(), turn.sin()]])).unwrap();
     client.reward(decision.id, f64::from(i % 2)).unwrap();
 }
 

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use cahoots_core::{
     Algorithm, ArmIndex, ArmSet, Choice, Claim, Cx, Learner, Machine, Membership, Message, Misbehaviour,
-    NodeId, ParamError, ReadFile, Seat, Seating, Setting, Stream, Topology, Traffic, UserId,
+    NodeId, ParamError, ReadFile, Ruling, Seat, Seating, Setting, Stream, Topology, Traffic, UserId,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,12 @@ impl<M: Machine> Machine for Witness<M> {
 
     fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, M::Msg>) {
         self.machine.on_membership(change, cx);
+    }
+
+    const RESUMES: bool = M::RESUMES;
+
+    fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, M::Msg>) {
+        self.machine.on_ruling(ruling, cx);
     }
 }
 

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use cahoots_core::{Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, Plausible, Private, View};
+use cahoots_core::{
+    Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, Plausible, Private, Ruling, View,
+};
 use serde::{Deserialize, Serialize};
 
 use super::params::{NewClient, Valid};
@@ -105,6 +107,15 @@ impl Machine for Server {
                 Ok(())
             }
             other => Err(other.unexpected()),
+        }
+    }
+
+    const RESUMES: bool = true;
+
+    fn on_ruling(&mut self, ruling: Ruling, _cx: &mut Cx<'_, LinearMsg>) {
+        match ruling {
+            Ruling::Quarantined(client) => self.clients.pause(client),
+            Ruling::Restored(client) => self.clients.resume(client),
         }
     }
 

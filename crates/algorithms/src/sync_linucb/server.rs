@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cahoots_core::{
-    Cx, Fact, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, Plausible, View,
+    Cx, Fact, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, Plausible, Ruling,
+    View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,15 @@ impl Server {
         }
     }
 
+    /// Nobody waits for a client any more.
+    fn dismiss(&mut self, client: NodeId, cx: &mut Cx<'_, LinearMsg>) {
+        self.members.remove(&client);
+        if let Some(round) = &mut self.round {
+            round.excuse(client);
+        }
+        self.finish_if_complete(cx);
+    }
+
     /// Takes an upload that was checked: into the round, or, too late for its
     /// round, straight into the sum.
     fn take(&mut self, from: NodeId, number: u64, stats: LinearStats) {
@@ -149,21 +159,32 @@ impl Machine for Server {
         self.finish_if_complete(cx);
     }
 
+    const RESUMES: bool = true;
+
+    fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, LinearMsg>) {
+        match ruling {
+            Ruling::Quarantined(client) => self.dismiss(client, cx),
+            Ruling::Restored(client) => {
+                self.members.insert(client);
+                // What it asked for meanwhile was not heard.
+                if self.round.is_none() {
+                    self.open(cx);
+                }
+            }
+        }
+    }
+
     fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, LinearMsg>) {
         match change {
             Membership::Joined(client) => {
                 self.members.insert(client);
             }
             Membership::Left(client) => {
-                self.members.remove(&client);
                 // Whoever comes back under this number counts its uploads from 1; what it sent stays merged.
                 if let Some(number) = self.uploads.get_mut(client.index()) {
                     *number = 0;
                 }
-                if let Some(round) = &mut self.round {
-                    round.excuse(client);
-                }
-                self.finish_if_complete(cx);
+                self.dismiss(client, cx);
             }
         }
     }

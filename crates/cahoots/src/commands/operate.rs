@@ -21,8 +21,10 @@ pub(crate) struct Status {
     file: PathBuf,
 }
 
-/// Who is a member of a running federation; dismiss one, or free its number.
+/// Who is a member of a running federation; dismiss one, free its number, or lift its quarantine.
 ///
+/// A member that sends what no honest data give too often (`implausible` in [limits]) is quarantined: nothing of it is
+/// merged until it is restored.
 /// Without more, lists them. A client that is removed leaves what it contributed, nobody waits for it, and it is not
 /// let in again. A number that is released belongs to the next store that claims it: for an owner who lost his disk.
 #[derive(clap::Args)]
@@ -39,6 +41,11 @@ enum MembersOrder {
     List,
     /// A client leaves for good.
     Remove {
+        /// Its number.
+        client: u32,
+    },
+    /// A quarantined client is believed again.
+    Restore {
         /// Its number.
         client: u32,
     },
@@ -122,6 +129,7 @@ pub(crate) fn members(args: &Members) -> Result<(), LabError> {
     let order = match args.what {
         None | Some(MembersOrder::List) => Order::Members,
         Some(MembersOrder::Remove { client }) => Order::Remove { client },
+        Some(MembersOrder::Restore { client }) => Order::Restore { client },
         Some(MembersOrder::Release { client }) => Order::Release { client },
     };
     ask(&args.file, &order)

@@ -27,6 +27,16 @@ pub enum Membership {
     Left(NodeId),
 }
 
+/// What whoever runs a federation has decided about a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Ruling {
+    /// It is not believed: its messages are refused before they come here, nobody waits for it, and it is sent
+    /// nothing. It is still there, and keeps its place where it can.
+    Quarantined(NodeId),
+    /// It is believed again, and goes on where it is ([`Machine::RESUMES`]).
+    Restored(NodeId),
+}
+
 /// A coordinator, a global server, a synchroniser; and the half of a learner
 /// that talks.
 pub trait Machine: Serialize + DeserializeOwned + Send + 'static {
@@ -50,6 +60,17 @@ pub trait Machine: Serialize + DeserializeOwned + Send + 'static {
 
     /// Someone joined or left.
     fn on_membership(&mut self, _change: Membership, _cx: &mut Cx<'_, Self::Msg>) {}
+
+    /// Whether a client that was quarantined can go on with the machine that it has: `false` where the others have
+    /// gone on without it in a way that it cannot make up for, so that it has to start anew.
+    const RESUMES: bool = false;
+
+    /// It was decided about a client. Unless an algorithm says otherwise, a quarantine is a farewell.
+    fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, Self::Msg>) {
+        if let Ruling::Quarantined(client) = ruling {
+            self.on_membership(Membership::Left(client), cx);
+        }
+    }
 
     /// Those whose answers it waits for before it can go on, in rising order.
     fn waiting_for(&self) -> Vec<NodeId> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::machine::Membership;
+use crate::contract::machine::{Membership, Ruling};
 use crate::contract::message::{self, Message};
 use crate::drive::decision::DecisionId;
 use crate::error::Misbehaviour;
@@ -30,6 +30,22 @@ pub enum Event<T> {
     Wake,
     /// Someone joined or left.
     Membership(Membership),
+    /// It was decided about someone.
+    Ruling(Ruling),
+    /// A message of someone who is not believed: its number is used up, its sender told why, and the machine not asked.
+    Turned {
+        /// Who sent it.
+        from: NodeId,
+        /// Its number on the link.
+        sequence: u64,
+        /// How many numbers before it were given to messages that it makes superfluous.
+        skipped: u64,
+        /// What was sent; bytes are written and read in one piece.
+        #[serde(with = "serde_bytes")]
+        message: T,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// What happens to a node, as it is logged; `P` is what a learner's decisions keep.
@@ -119,11 +135,19 @@ impl Event<Vec<u8>> {
             Event::Start => Event::Start,
             Event::Wake => Event::Wake,
             Event::Membership(change) => Event::Membership(*change),
+            Event::Ruling(ruling) => Event::Ruling(*ruling),
             Event::Message { from, sequence, skipped, message } => Event::Message {
                 from: *from,
                 sequence: *sequence,
                 skipped: *skipped,
                 message: Encoded(message),
+            },
+            Event::Turned { from, sequence, skipped, message, reason } => Event::Turned {
+                from: *from,
+                sequence: *sequence,
+                skipped: *skipped,
+                message: Encoded(message),
+                reason: reason.clone(),
             },
         }
     }

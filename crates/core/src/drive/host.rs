@@ -7,7 +7,7 @@ use super::link::{Arrival, Ends, Links};
 use super::snapshot::{self, SnapshotError};
 use crate::contract::context::{Cx, Effects};
 use crate::contract::machine::{Machine, Membership};
-use crate::contract::message::Message;
+use crate::contract::message::{Message, Receipt};
 use crate::contract::setting::Seat;
 use crate::error::Misbehaviour;
 use crate::ids::{NodeId, Tick};
@@ -82,16 +82,41 @@ impl<M: Machine> Host<M> {
                     Err(unreadable) => taken = Err(unreadable),
                 }
                 if let Err(misbehaviour) = taken {
-                    let answer =
-                        receipt.and_then(|receipt| M::Msg::refused(receipt, misbehaviour.to_string()));
-                    if let Some(answer) = answer {
-                        self.step(now, keys, effects, out, |_, cx| cx.send(from, answer));
-                    }
+                    self.answer(now, from, receipt, misbehaviour.to_string(), keys, effects, out);
                     outcome = Outcome::Refused(misbehaviour);
                 }
             }
+            Event::Ruling(ruling) => {
+                self.step(now, keys, effects, out, |machine, cx| machine.on_ruling(ruling, cx));
+            }
+            Event::Turned { from, sequence, skipped, message, reason } => {
+                if self.check(from, sequence, skipped)? == Arrival::Seen {
+                    return Ok(Outcome::Seen);
+                }
+                self.links.get_mut(from).received = sequence;
+                let receipt = message.read().ok().and_then(|message| message.receipt());
+                self.answer(now, from, receipt, reason.clone(), keys, effects, out);
+                outcome = Outcome::Refused(Misbehaviour::Unexpected(reason));
+            }
         }
         Ok(outcome)
+    }
+
+    /// Tells whoever sent a message that it was refused, where something hangs on it.
+    #[expect(clippy::too_many_arguments, reason = "what a step takes, and what it is about")]
+    fn answer(
+        &mut self,
+        now: Tick,
+        to: NodeId,
+        receipt: Option<Receipt>,
+        reason: String,
+        keys: &Keys,
+        effects: &mut Effects<M::Msg>,
+        out: &mut impl Outbox<M::Msg>,
+    ) {
+        if let Some(answer) = receipt.and_then(|receipt| M::Msg::refused(receipt, reason)) {
+            self.step(now, keys, effects, out, |_, cx| cx.send(to, answer));
+        }
     }
 
     /// One step of the machine, and what follows from it.

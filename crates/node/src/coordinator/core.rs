@@ -8,6 +8,7 @@ use cahoots_core::link::{Arrival, Ends};
 use cahoots_core::{Keys, Membership, NodeId, ParamError, Seats, Tick};
 use tokio::sync::{mpsc, oneshot};
 
+use super::conduct::{self, Conduct};
 use super::members::{DEPARTED, Members, PREFIX, Refused};
 use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
 use crate::books::Books;
@@ -36,6 +37,7 @@ pub(super) struct Core {
     pub(super) header: EnvelopeHeader,
     terms: String,
     pub(super) members: Members,
+    pub(super) conduct: Conduct,
     pub(super) lockstep: Option<Box<dyn Conductor>>,
     pub(super) finish: Option<oneshot::Sender<States>>,
     /// Frames that leave after the next commit.
@@ -111,6 +113,7 @@ impl Core {
             books,
             seats,
             members: Members::restore(store.list(PREFIX)?, store.list(DEPARTED)?),
+            conduct: Conduct::restore(store.list(conduct::PREFIX)?, config.limits.implausible),
             store,
             batch: Batch::default(),
             keys,
@@ -196,6 +199,9 @@ impl Core {
             Command::Remove(client, answer) => {
                 let _ = answer.send(self.remove(client));
             }
+            Command::Restore(client, answer) => {
+                let _ = answer.send(self.restore(client));
+            }
             Command::Release(client, answer) => {
                 let _ = answer.send(self.release(client));
             }
@@ -210,6 +216,8 @@ impl Core {
                     clusters: self.books.clusters,
                     waiting_for: self.machine.waiting_for().into_iter().map(|client| client.0).collect(),
                     params_version: self.machine.params().0,
+                    implausible: self.conduct.implausible(),
+                    quarantined: self.conduct.quarantined().map(|client| client.0).collect(),
                     members: self.members.len(),
                     connected: self.members.connected.len(),
                     log: self.store.entries(),
@@ -256,9 +264,10 @@ impl Core {
         let clients = self.seats.clients();
         let ends = if client.index() < clients { self.machine.ends(client) } else { Ends::default() };
         let (federation, parameters) = (&self.header.federation, self.header.parameters);
-        if let Some(Refused { reason, last }) =
-            self.members.refuse(&hello, federation, clients, parameters, ends)
-        {
+        let refused = self.members.refuse(&hello, federation, clients, parameters, ends);
+        let disbelieved = self.conduct.refuses(client, hello.rejoins);
+        let refused = refused.or(disbelieved.map(|reason| Refused { reason, last: true }));
+        if let Some(Refused { reason, last }) = refused {
             self.status.turned_away += 1;
             tracing::warn!(%client, reason, "refused");
             let _ = frames.try_send(refusal(reason, last));
@@ -267,6 +276,7 @@ impl Core {
         if self.members.is_member(client) && self.members.starts_anew(&hello) {
             self.leave(client);
             self.free(client);
+            self.forgive(client);
         }
         if hello.received > self.machine.ends(client).sent {
             // This store is an old copy. Clients send again what it lacks; numbers go on where they are.
@@ -308,11 +318,15 @@ impl Core {
             }
         } else {
             let arrival = self.machine.check(client, sequence, skipped).map_err(|e| e.to_string())?;
+            let (from, message) = (client, payload);
             if arrival == Arrival::Next {
-                self.event(Event::Message { from: client, sequence, skipped, message: payload });
+                self.event(match self.conduct.words(client) {
+                    None => Event::Message { from, sequence, skipped, message },
+                    Some(reason) => Event::Turned { from, sequence, skipped, message, reason },
+                });
             } else if self.store.platform().has(Bug::DoubleMerge) {
                 let sequence = self.machine.ends(client).received + 1;
-                self.event(Event::Message { from: client, sequence, skipped: 0, message: payload });
+                self.event(Event::Message { from, sequence, skipped: 0, message });
             }
         }
         self.owe_confirmation(client);
@@ -351,11 +365,11 @@ impl Core {
     pub(super) fn event(&mut self, event: Event<Vec<u8>>) {
         let now: Tick = self.lockstep.as_ref().map_or_else(|| self.clock.now(), |run| run.tick());
         let from = match &event {
-            Event::Message { from, .. } => Some(*from),
+            Event::Message { from, .. } | Event::Turned { from, .. } => Some(*from),
             _ => None,
         };
         let outcome = self.machine.event(now, event, &self.keys, &mut self.batch);
-        if let Outcome::Refused(misbehaviour) = outcome {
+        if let Outcome::Refused(misbehaviour) = &outcome {
             self.status.refused += 1;
             tracing::warn!(%misbehaviour, "the machine refused a message");
         }
@@ -369,6 +383,11 @@ impl Core {
         self.touched.extend(step.posted.iter().map(|(to, _)| *to));
         if let Some(run) = &mut self.lockstep {
             run.sent(&step.posted);
+        }
+        if let (Some(from), Outcome::Refused(misbehaviour)) = (from, outcome)
+            && misbehaviour.is_implausible()
+        {
+            self.accuse(from, &misbehaviour.to_string());
         }
     }
 

@@ -1,9 +1,10 @@
 //! Who comes and goes while a federation runs, by order of whoever runs it.
 
 use cahoots_core::drive::Event;
-use cahoots_core::{Membership, NodeId};
+use cahoots_core::{Membership, NodeId, Ruling};
 use serde::Serialize;
 
+use super::conduct::Standing;
 use super::core::Core;
 use crate::error::NodeError;
 use crate::transport::refusal;
@@ -17,6 +18,13 @@ pub struct MemberStatus {
     pub connected: bool,
     /// Was it told to leave?
     pub removed: bool,
+    /// Is it quarantined?
+    pub quarantined: bool,
+    /// Messages with what no honest data give, since it joined or was restored.
+    pub implausible: u64,
+    /// Why the last of them was refused.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
     /// Messages that came from it.
     pub received: u64,
     /// Messages that wait for its confirmation.
@@ -26,12 +34,18 @@ pub struct MemberStatus {
 impl Core {
     pub(super) fn list_members(&mut self) -> Vec<MemberStatus> {
         let owners: Vec<_> = self.members.owners().map(|(client, owner)| (client, owner.removed)).collect();
-        let status = |(client, removed): (NodeId, bool)| MemberStatus {
-            client: client.0,
-            connected: self.members.connected.contains_key(&client),
-            removed,
-            received: self.machine.ends(client).received,
-            waiting: self.machine.queues().len(client),
+        let status = |(client, removed): (NodeId, bool)| {
+            let record = self.conduct.of(client);
+            MemberStatus {
+                client: client.0,
+                connected: self.members.connected.contains_key(&client),
+                removed,
+                quarantined: record.standing == Standing::Quarantined,
+                implausible: record.implausible,
+                reason: record.reason,
+                received: self.machine.ends(client).received,
+                waiting: self.machine.queues().len(client),
+            }
         };
         owners.into_iter().map(status).collect()
     }
@@ -64,6 +78,7 @@ impl Core {
         self.free(client);
         let (key, owner) = self.members.save(client);
         self.batch.set(key, owner);
+        self.forgive(client);
         Ok(())
     }
 
@@ -72,6 +87,49 @@ impl Core {
         self.members.release(client);
         let (key, departed) = self.members.save_departed(client);
         self.batch.set(key, departed);
+    }
+
+    /// A member sent what no honest data give: it is counted, and too much of it is the end of being believed.
+    pub(super) fn accuse(&mut self, client: NodeId, reason: &str) {
+        let enough = self.conduct.count(client, reason);
+        self.save_conduct(client);
+        if enough {
+            tracing::warn!(%client, reason, "quarantined");
+            self.event(Event::Ruling(Ruling::Quarantined(client)));
+        }
+    }
+
+    /// A quarantined client is believed again: `true` if its machine goes on, `false` if it has to start anew.
+    pub(super) fn restore(&mut self, client: NodeId) -> Result<bool, NodeError> {
+        if self.conduct.of(client).standing != Standing::Quarantined {
+            return Err(NodeError::Request(format!(
+                "{client} is not quarantined; `cahoots members FILE` says who is"
+            )));
+        }
+        let resumes = self.machine.resumes();
+        if resumes {
+            self.event(Event::Ruling(Ruling::Restored(client)));
+        }
+        self.conduct.pardon(client, resumes);
+        self.save_conduct(client);
+        if let (Some(reason), Some(connected)) =
+            (self.conduct.refuses(client, false), self.members.connected.get(&client))
+        {
+            let _ = connected.outbox.send(refusal(reason, true));
+            self.members.drop_client(client);
+        }
+        Ok(resumes)
+    }
+
+    /// Nothing is held against whoever has this number.
+    pub(super) fn forgive(&mut self, client: NodeId) {
+        self.conduct.forgive(client);
+        self.save_conduct(client);
+    }
+
+    fn save_conduct(&mut self, client: NodeId) {
+        let (key, record) = self.conduct.save(client);
+        self.batch.set(key, record);
     }
 
     /// The machine is told, once, that a client will not come back as it was.

@@ -1,6 +1,7 @@
 //! The coordinator: one machine, one store, one thread that takes everything in
 //! turn, and the streams around it.
 
+mod conduct;
 mod core;
 pub(crate) mod inside;
 mod lockstep;
@@ -71,6 +72,10 @@ pub struct CoordinatorStatus {
     pub relayed: u64,
     /// Messages and confirmations that were refused: by the machine, or before they reached it or anyone.
     pub refused: u64,
+    /// Messages of members with what no honest data give, since they joined or were restored.
+    pub implausible: u64,
+    /// Members of whom nothing is merged for that; `cahoots members FILE restore` lifts it.
+    pub quarantined: Vec<u32>,
     /// Hellos that were refused since the start of this process.
     pub turned_away: u64,
     /// Commits since the start of this process.
@@ -102,6 +107,7 @@ enum Command {
     Status(oneshot::Sender<CoordinatorStatus>),
     Members(oneshot::Sender<Vec<MemberStatus>>),
     Remove(NodeId, oneshot::Sender<Result<(), NodeError>>),
+    Restore(NodeId, oneshot::Sender<Result<bool, NodeError>>),
     Release(NodeId, oneshot::Sender<Result<(), NodeError>>),
     Backup(PathBuf, oneshot::Sender<Result<(), NodeError>>),
     Params(oneshot::Sender<(u64, String)>),
@@ -254,6 +260,11 @@ impl Coordinator {
         self.ask(|answer| Command::Release(NodeId(client), answer)).await?
     }
 
+    /// A quarantined client is believed again: `true` if it goes on as it is, `false` if it has to rejoin.
+    pub async fn restore(&self, client: u32) -> Result<bool, NodeError> {
+        self.ask(|answer| Command::Restore(NodeId(client), answer)).await?
+    }
+
     /// Copies the store, as it is now, to another path; the federation goes on meanwhile.
     pub async fn backup(&self, to: PathBuf) -> Result<(), NodeError> {
         self.ask(|answer| Command::Backup(to, answer)).await?
@@ -284,6 +295,11 @@ impl Coordinator {
             Order::Members => written(self.members().await?),
             Order::Remove { client } => self.remove(client).await.map(|()| json!({ "removed": client })),
             Order::Release { client } => self.release(client).await.map(|()| json!({ "released": client })),
+            Order::Restore { client } => {
+                let resumes = self.restore(client).await?;
+                let next = if resumes { "it goes on" } else { "`cahoots rejoin` the client" };
+                Ok(json!({ "restored": client, "next": next }))
+            }
             Order::Backup { to } => self.backup(to.clone()).await.map(|()| json!({ "copied": to })),
             Order::Params { set } => {
                 let (mut version, text) = self.params().await?;

@@ -14,6 +14,11 @@ impl Core {
         if !self.seats.hears(to, client) {
             return Err(format!("a message to {to}, who does not hear {client}"));
         }
+        if self.conduct.is_quarantined(client) {
+            // The others have been told not to wait for it.
+            self.status.refused += 1;
+            return Ok(());
+        }
         let Some(run) = &mut self.lockstep else {
             transport::intact(&envelope)?;
             if envelope.from != client.0

@@ -34,6 +34,8 @@ pub struct ServeLimits {
     /// Seconds without an answer to a ping after which a connection is given up.
     #[serde(deserialize_with = "seconds")]
     pub idle: Duration,
+    /// Messages with what no honest data give after which a member is quarantined; 0: never.
+    pub implausible: u64,
 }
 
 impl Default for ServeLimits {
@@ -45,6 +47,7 @@ impl Default for ServeLimits {
             frames_bytes: 256 << 20,
             frame: Duration::from_secs(60),
             idle: Duration::from_secs(20),
+            implausible: 8,
         }
     }
 }

@@ -203,6 +203,10 @@ impl Federation {
         self.runtime.block_on(self.coordinator.remove(client)).map_err(|e| e.to_string())
     }
 
+    pub(crate) fn restore(&self, client: u32) -> Result<bool, String> {
+        self.runtime.block_on(self.coordinator.restore(client)).map_err(|e| e.to_string())
+    }
+
     pub(crate) fn release(&self, client: u32) -> Result<(), String> {
         self.runtime.block_on(self.coordinator.release(client)).map_err(|e| e.to_string())
     }
@@ -229,8 +233,12 @@ pub(crate) struct Raw {
 impl Raw {
     /// Connects and says hello.
     pub(crate) async fn connect(url: &str, me: u32) -> Raw {
-        let (frames, outgoing) = Outbox::channel();
-        let hello = Hello {
+        Raw::greet(url, Raw::hello(me)).await.expect("no welcome")
+    }
+
+    /// What a new client says first.
+    pub(crate) fn hello(me: u32) -> Hello {
+        Hello {
             federation: FEDERATION.into(),
             client: me,
             instance: vec![me as u8; 16],
@@ -242,13 +250,30 @@ impl Raw {
             began_at: 0,
             began_after: 0,
             rejoins: false,
-        };
+        }
+    }
+
+    /// Connects and says this hello; or why it is not welcome.
+    pub(crate) async fn greet(url: &str, hello: Hello) -> Result<Raw, String> {
+        let (frames, outgoing) = Outbox::channel();
+        let me = hello.client;
         frames.try_send(frame(Kind::Hello(hello.into()))).unwrap();
         let mut stream = dial(url, outgoing).await.unwrap();
-        let Some(Frame { kind: Some(Kind::Welcome(welcome)) }) = stream.next().await.unwrap() else {
-            panic!("no welcome");
-        };
-        Raw { frames, stream, me, welcome: *welcome }
+        match stream.next().await.unwrap().and_then(|frame| frame.kind) {
+            Some(Kind::Welcome(welcome)) => Ok(Raw { frames, stream, me, welcome: *welcome }),
+            Some(Kind::Refusal(refusal)) => Err(refusal.reason),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Why it is not to come back, which it must be told.
+    pub(crate) async fn last_refusal(mut self) -> String {
+        loop {
+            match self.next().await.expect("a refusal before the end") {
+                Kind::Refusal(refusal) if refusal.r#final => return refusal.reason,
+                _ => {}
+            }
+        }
     }
 
     pub(crate) async fn send(&self, kind: Kind) {

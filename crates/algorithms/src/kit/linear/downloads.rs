@@ -114,6 +114,20 @@ impl<K: Receiver> DownloadIndex<K> {
         }
     }
 
+    /// Someone is sent nothing until further notice; what it has is remembered.
+    pub fn pause(&mut self, receiver: K) {
+        if let Some((_, had)) = self.standings.get(receiver) {
+            self.due.remove(&(self.due_at(receiver, *had), receiver));
+        }
+    }
+
+    /// Someone is served again.
+    pub fn resume(&mut self, receiver: K) {
+        if let Some((_, had)) = self.standings.get(receiver) {
+            self.due.insert((self.due_at(receiver, *had), receiver));
+        }
+    }
+
     /// Gives `view`, whose log-det this is, to all that lag too far behind it (or just as far, if `inclusive`),
     /// and tells `send` who they are and the last of their uploads that it holds.
     pub fn serve(&mut self, view: &Arc<View>, log_det: f64, inclusive: bool, mut send: impl FnMut(K, u64)) {
@@ -133,9 +147,11 @@ impl<K: Receiver> DownloadIndex<K> {
 
     /// Other ratios from now on: what everyone has stays, when they are served changes.
     pub fn change(&mut self, ratios: Ratios) {
+        // Those who are paused stay so.
+        let served: BTreeSet<K> = self.due.iter().map(|(_, receiver)| *receiver).collect();
         self.ratios = ratios;
         let due = |(receiver, (_, had)): (K, &(Standing, f64))| (self.due_at(receiver, *had), receiver);
-        self.due = self.standings.iter().map(due).collect();
+        self.due = self.standings.iter().filter(|(receiver, _)| served.contains(receiver)).map(due).collect();
     }
 
     /// Whom a receiver's standing belongs to from now on.
@@ -203,6 +219,17 @@ mod tests {
         let mut index = index(&[1.0]);
         assert_eq!(served(&mut index, 1, 1.0, true), [0]);
         assert_eq!(served(&mut index, 1, 1.0, true), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn who_is_paused_is_not_served_whatever_changes_and_then_has_all_that_it_missed() {
+        let mut index = index(&[2.0, 2.0]);
+        index.pause(NodeId(0));
+        assert_eq!(served(&mut index, 1, 5.0, false), [1]);
+        index.change(Ratios::Same(libm::log(1.5)));
+        assert_eq!(served(&mut index, 2, 20.0, false), [1]);
+        index.resume(NodeId(0));
+        assert_eq!(served(&mut index, 3, 21.0, false), [0]);
     }
 
     #[test]

@@ -81,8 +81,11 @@ pub trait Node: Send {
     fn state(&self) -> Vec<u8>;
 }
 
-/// A coordinator's machine, driven: nothing but what all nodes have.
-pub trait ServerNode: Node {}
+/// A coordinator's machine, driven.
+pub trait ServerNode: Node {
+    /// Whether a client that was quarantined can go on with the machine that it has.
+    fn resumes(&self) -> bool;
+}
 
 /// A client's machine, driven.
 pub trait ClientNode: Node {

@@ -54,4 +54,8 @@ impl<M: Machine> Hosting for Host<M> {
     }
 }
 
-impl<M: Machine> ServerNode for Server<M> {}
+impl<M: Machine> ServerNode for Server<M> {
+    fn resumes(&self) -> bool {
+        M::RESUMES
+    }
+}
