@@ -16,6 +16,7 @@ pub mod control;
 pub mod coordinator;
 pub mod error;
 pub mod http;
+pub mod identity;
 pub mod limits;
 pub mod live;
 pub mod lockstep;

@@ -12,6 +12,7 @@ use crate::config::{ClientFile, ServeFile};
 use crate::control::{Order, ask};
 use crate::error::NodeError;
 use crate::live::Known;
+use crate::secret;
 use crate::store::{Batch, Store, StoreError, Sync};
 
 /// Whose file it is.
@@ -162,11 +163,15 @@ pub fn rejoin(path: &Path) -> Result<Option<PathBuf>, NodeError> {
     }
     let (store, _) = Store::open(file.store(), &file.owner(), Sync::Disk)?;
     let instance = store.get("instance")?.ok_or_else(missing)?;
+    let proof = store.get(secret::PROOF)?;
     drop(store);
     let aside = Store::set_aside(file.store())?;
     let (mut fresh, _) = Store::open(file.store(), &file.owner(), Sync::Disk)?;
     let mut batch = Batch::default();
     batch.set("instance", instance);
+    if let Some(proof) = proof {
+        batch.set(secret::PROOF, proof);
+    }
     batch.set("rejoins", vec![1]);
     fresh.commit(&batch).map_err(|e: StoreError| NodeError::from(e))?;
     Ok(aside)

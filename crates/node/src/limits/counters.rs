@@ -17,6 +17,8 @@ pub struct Counters {
     pub too_large: AtomicU64,
     /// See [`Refusals::open_decisions`].
     pub open_decisions: AtomicU64,
+    /// See [`Refusals::identities`].
+    pub identities: AtomicU64,
 }
 
 /// What was refused since the start of this process, by kind.
@@ -32,6 +34,8 @@ pub struct Refusals {
     pub too_large: u64,
     /// Decisions beyond `limits.open_decisions`.
     pub open_decisions: u64,
+    /// Connections that did not show who they are, or spoke plain text where TLS is spoken.
+    pub identities: u64,
 }
 
 impl Counters {
@@ -49,6 +53,7 @@ impl Counters {
             late: of(&self.late),
             too_large: of(&self.too_large),
             open_decisions: of(&self.open_decisions),
+            identities: of(&self.identities),
         }
     }
 }

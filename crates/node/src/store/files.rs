@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::identity::Private;
+
 /// What "on disk" means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -76,12 +78,34 @@ impl Files {
 
     /// Takes the store for this process alone; `None` when another has it.
     pub(super) fn lock(&self) -> io::Result<Option<Lock>> {
-        std::fs::create_dir_all(folder(&self.checkpoint))?;
+        Private::folder(folder(&self.checkpoint))?;
+        self.tighten();
         let file = private().truncate(false).open(self.beside("lock"))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Lock(file))),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
             Err(std::fs::TryLockError::Error(e)) => Err(e),
+        }
+    }
+
+    /// What others may read, from a copy or an older version, is its owner's alone from now on.
+    fn tighten(&self) {
+        let name = self.checkpoint.file_name().unwrap_or_default().as_encoded_bytes();
+        let ours = |file: &[u8]| match file.strip_prefix(name) {
+            Some([]) => true,
+            Some([b'.', rest @ ..]) => {
+                matches!(rest, b"mark" | b"lock" | b"unfinished")
+                    || rest.ends_with(b".log")
+                    || rest.starts_with(b"old-")
+            }
+            _ => false,
+        };
+        for entry in std::fs::read_dir(folder(&self.checkpoint)).into_iter().flatten().flatten() {
+            if ours(entry.file_name().as_encoded_bytes())
+                && let Err(error) = Private::tighten(&entry.path())
+            {
+                tracing::warn!(%error, path = %entry.path().display(), "others may read this file: `chmod 600` it as its owner");
+            }
         }
     }
 
