@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use cahoots_core::Setting;
 use cahoots_node::Terms;
 use cahoots_node::client::{Arms, Client};
-use cahoots_node::identity::{Admit, KeyFiles, Name, ServeSecurity};
+use cahoots_node::identity::{Admit, KeyFiles, Name, Role, ServeSecurity};
 use cahoots_node::limits::ServeLimits;
 use cahoots_node::transport::proto::Hello;
 use cahoots_node::transport::{Failure, Kind, Outbox, call, frame};
@@ -44,20 +44,23 @@ fn learn(client: &Client) {
     client.reward(decision.id, 1.0).unwrap();
 }
 
+fn hello(client: u32, federation: &str) -> Hello {
+    Hello {
+        federation: federation.into(),
+        client,
+        instance: vec![9; 16],
+        version: cahoots_core::wire::VERSION,
+        epochs: vec![77],
+        ..Hello::default()
+    }
+}
+
 /// A hello for this number, by whoever these keys are; the words of its refusal, or none.
 fn greeted(federation: &Federation, folder: &std::path::Path, client: u32, name: &str) -> Option<String> {
     let security = shown(folder, FEDERATION);
     federation.runtime.block_on(async {
         let (frames, outgoing) = Outbox::channel();
-        let hello = Hello {
-            federation: name.into(),
-            client,
-            instance: vec![9; 16],
-            version: cahoots_core::wire::VERSION,
-            epochs: vec![77],
-            ..Hello::default()
-        };
-        frames.try_send(frame(Kind::Hello(hello.into()))).unwrap();
+        frames.try_send(frame(Kind::Hello(hello(client, name).into()))).unwrap();
         let mut stream = match call(&federation.url, security.caller, outgoing).await {
             Ok(stream) => stream,
             Err(failure) => return Some(failure.to_string()),
@@ -166,7 +169,7 @@ fn a_client_that_is_revoked_while_connected_is_disconnected_goes_on_alone_and_co
     let ring = Ring::new();
     let federation = started(&ring, ServeLimits::default());
     let (revoked, other) = (joined(&federation, &ring, 0), joined(&federation, &ring, 1));
-    ring.keys.revoke(0).unwrap();
+    ring.keys.revoke(Role::Client(0)).unwrap();
     until("it is told", || revoked.problems().iter().any(|words| words.contains("revoked")));
     until("it is out", || federation.status().connected == 1);
     assert!(other.status().connected && other.status().attempts <= 2, "{:?}", other.status());
@@ -180,6 +183,56 @@ fn a_client_that_is_revoked_while_connected_is_disconnected_goes_on_alone_and_co
     until("a new certificate lets it in", || revoked.status().connected);
     assert_eq!(revoked.problems(), Vec::<String>::new());
     until("and nothing was lost", || federation.status().received == 1);
+}
+
+/// Who shook hands while it was believed, and says hello when it is not any more.
+#[test]
+fn a_revocation_between_handshake_and_hello_holds() {
+    let ring = Ring::new();
+    let federation = started(&ring, ServeLimits::default());
+    let (early, canary) = (ring.client(0), joined(&federation, &ring, 1));
+    let (frames, outgoing) = Outbox::channel();
+    let mut stream = federation.runtime.block_on(call(&federation.url, early.caller, outgoing)).unwrap();
+    ring.keys.revoke(Role::Client(0)).unwrap();
+    ring.keys.revoke(Role::Client(1)).unwrap();
+    until("it holds", || federation.status().connected == 0);
+    let first = federation.runtime.block_on(async {
+        frames.try_send(frame(Kind::Hello(hello(0, FEDERATION).into()))).unwrap();
+        stream.next().await.unwrap().and_then(|frame| frame.kind)
+    });
+    assert!(
+        matches!(&first, Some(Kind::Refusal(refusal)) if refusal.reason.contains("has been revoked")),
+        "{first:?}"
+    );
+    assert!(!canary.status().connected);
+}
+
+/// A certificate that runs out while its owner is connected.
+#[test]
+fn who_expires_while_connected_is_disconnected() {
+    let ring = Ring::new();
+    let federation = started(&ring, ServeLimits::default());
+    let folder = ring.keys.client(0, 30).unwrap();
+    let signer = ring.signer();
+    let now = time::OffsetDateTime::now_utc();
+    let until_when = now + time::Duration::milliseconds(2500);
+    let signed =
+        signer.sign(&Name::client(FEDERATION, 0), &[], now - time::Duration::HOUR, until_when).unwrap();
+    std::fs::write(KeyFiles::folder(&folder).key, &signed.key).unwrap();
+    std::fs::write(KeyFiles::folder(&folder).certificate, &signed.certificate).unwrap();
+    let client = open_as(
+        &federation.known,
+        federation.folder.path(),
+        &federation.url,
+        0,
+        shown(&folder, FEDERATION),
+        None,
+    );
+    until("connected", || client.status().connected);
+    until("it is told", || client.problems().iter().any(|words| words.contains("has expired on")));
+    assert_eq!(federation.status().connected, 0);
+    ring.keys.client(0, 30).unwrap();
+    until("it is renewed", || client.status().connected);
 }
 
 /// Two clients upload all the time: authority, coordinator and clients are renewed under them.
@@ -240,13 +293,13 @@ fn files_of_no_use_change_nothing() {
         std::fs::write(ring.path(broken), "-----BEGIN").unwrap();
     }
     std::fs::remove_file(ring.path("coordinator/revoked.pem")).unwrap();
-    std::thread::sleep(Duration::from_millis(1200));
+    std::thread::sleep(Duration::from_millis(1300));
     assert_eq!((client.status().connected, client.status().attempts), (true, 1));
     let second = joined(&federation, &ring, 1);
     // Someone else's certificate is of no use either.
     std::fs::copy(ring.path("client-1/certificate.pem"), ring.path("coordinator/certificate.pem")).unwrap();
     std::fs::copy(ring.path("client-1/key.pem"), ring.path("coordinator/key.pem")).unwrap();
-    std::thread::sleep(Duration::from_millis(700));
+    std::thread::sleep(Duration::from_millis(1300));
     second.stop();
     drop(joined(&federation, &ring, 1));
 }

@@ -10,7 +10,7 @@ use cahoots_core::Setting;
 use cahoots_node::Terms;
 use cahoots_node::client::Arms;
 use cahoots_node::identity::authority::Signer;
-use cahoots_node::identity::{Admit, ClientSecurity, KeyFiles, Name};
+use cahoots_node::identity::{Admit, ClientSecurity, KeyFiles, Name, Role};
 use cahoots_node::limits::ServeLimits;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -166,7 +166,7 @@ fn each_way_to_fail_has_its_words_and_its_fix() {
     let words = ["is not for a client", fix];
     refused("no client's", &log, url, forged(&coordinator, (-1, 9)), &words, Some("is not for a client"));
     let revoked = ring.client(1);
-    ring.keys.revoke(1).unwrap();
+    ring.keys.revoke(Role::Client(1)).unwrap();
     common::until("the list is read", || log.holds("the new ones hold from now on"));
     let words = ["this client's certificate has been revoked", fix];
     refused("revoked", &log, url, revoked, &words, Some("certificate has been revoked"));

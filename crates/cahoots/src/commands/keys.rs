@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use cahoots_lab::LabError;
 use cahoots_node::NodeError;
 use cahoots_node::identity::authority::Keys;
-use cahoots_node::identity::show;
+use cahoots_node::identity::{Role, show};
 use clap::Subcommand;
 
 use super::serve::failed;
@@ -60,12 +60,13 @@ enum What {
         #[arg(long, default_value_t = 365)]
         days: u32,
     },
-    /// A client's certificates are not believed any more, all that it ever had.
+    /// A member's certificates are not believed any more, all that it ever had.
     Revoke {
         /// The federation's keys.
         dir: PathBuf,
-        /// Number of the client.
-        client: u32,
+        /// Number of a client, or "coordinator", which then needs a new one (`cahoots keys server`).
+        #[arg(value_parser = member)]
+        member: Role,
     },
     /// A new authority beside the old one, which is believed until --finish.
     ///
@@ -89,6 +90,15 @@ pub(crate) fn run(args: &Args) -> Result<(), LabError> {
     done(&args.what).map_err(failed).and_then(|text| print::out(&text))
 }
 
+fn member(text: &str) -> Result<Role, String> {
+    match text {
+        "coordinator" => Ok(Role::Coordinator),
+        number => {
+            number.parse().map(Role::Client).map_err(|_| "a client's number, or \"coordinator\"".into())
+        }
+    }
+}
+
 fn done(what: &What) -> Result<String, NodeError> {
     match what {
         What::Init { dir, federation, hosts, days } => {
@@ -109,12 +119,12 @@ fn done(what: &What) -> Result<String, NodeError> {
         What::Server { dir, hosts, days } => {
             Ok(format!("{}\n", Keys::open(dir)?.server(hosts, *days)?.display()))
         }
-        What::Revoke { dir, client } => {
-            let revoked = Keys::open(dir)?.revoke(*client)?;
+        What::Revoke { dir, member } => {
+            let revoked = Keys::open(dir)?.revoke(*member)?;
             Ok(format!(
-                "{revoked} certificates of client {client} are revoked: a coordinator whose `keys` are {} notices by itself, \
-                 elsewhere copy revoked.pem\n",
-                dir.join("coordinator").display()
+                "{revoked} certificates are revoked: nodes whose `keys` are in {} notice by themselves, elsewhere copy \
+                 revoked.pem\n",
+                dir.display()
             ))
         }
         What::Rotate { dir, finish: false } => {

@@ -59,6 +59,11 @@ impl Admission {
     ) -> Option<Refused> {
         let last = |reason: String| Some(Refused { reason, last: true });
         let client = NodeId(hello.client);
+        // It may have shaken hands long before it says hello.
+        let still_good = self.security.gate.as_ref().map_or(Ok(()), |gate| gate.still_good(peer));
+        if let Err(reason) = still_good {
+            return last(reason);
+        }
         if let Some(certificate) = peer.certificate() {
             if certificate.name == Some(Name::client(federation, hello.client)) {
                 return None;
@@ -203,7 +208,7 @@ impl Core {
             let expired = |certificate: &crate::identity::Certificate| certificate.not_after < now;
             changed || connected.peer.certificate().is_some_and(expired)
         });
-        let judged = suspect.filter_map(|(client, c)| Some((*client, gate.still_good(&c.peer).err()?)));
+        let judged = suspect.filter_map(|(client, c)| Some((*client, gate.look_again(&c.peer).err()?)));
         for (client, reason) in judged.collect::<Vec<_>>() {
             self.status.turned_away += 1;
             tracing::warn!(%client, reason, "refused from now on");

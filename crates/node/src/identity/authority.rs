@@ -222,9 +222,10 @@ impl Keys {
         self.issue(&format!("client-{client}"), &name, &[], days)
     }
 
-    /// No certificate that a client was ever given is believed any more; gives how many that are.
-    pub fn revoke(&self, client: u32) -> Result<usize, NodeError> {
-        let name = Name::client(&self.about.federation, client).uri();
+    /// No certificate that a member was ever given is believed any more; gives how many that are. What it is given next is.
+    pub fn revoke(&self, role: Role) -> Result<usize, NodeError> {
+        let name = Name { federation: self.about.federation.clone(), role };
+        let (whose, name) = (name.to_string(), name.uri());
         let (mut revoked, now) = (0, OffsetDateTime::now_utc().unix_timestamp());
         for folder in self.authorities()? {
             let mut ledger = ledger(&folder)?;
@@ -238,7 +239,7 @@ impl Keys {
         }
         if revoked == 0 {
             return Err(NodeError::Config(format!(
-                "client {client} has no certificate of {} that could be revoked",
+                "{whose} has no certificate of {} that could be revoked",
                 self.folder.display()
             )));
         }

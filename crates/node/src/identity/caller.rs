@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, OtherError, SignatureScheme};
 
 use super::certificate::Certificate;
-use super::files::{KeyFiles, Stamp};
+use super::files::{KeyFiles, Watch};
 use super::name::Name;
 use super::{PROTOCOL, provider, words};
 
@@ -22,7 +22,7 @@ pub struct Caller {
 
 #[derive(Default)]
 struct Held {
-    seen: Option<Stamp>,
+    watch: Watch,
     identity: Option<Identity>,
     trouble: String,
 }
@@ -53,13 +53,21 @@ impl Caller {
     pub fn refresh(&self) -> bool {
         let stamp = self.files.stamp();
         let mut held = self.current.lock().expect("no panic under the lock");
-        if held.seen == Some(stamp) {
+        if held.identity.is_none() {
+            held.watch.reading(stamp);
+        } else if !held.watch.due(stamp) {
             return false;
         }
-        held.seen = Some(stamp);
         let revokes = held.identity.as_ref().is_some_and(|identity| identity.revokes);
+        let certified = held.identity.as_ref().is_some_and(|identity| identity.certificate.is_some());
         let read = load(&self.files, &self.federation).and_then(|new| {
-            if revokes && !new.revokes { Err(words::list_is_gone(&self.files.revoked)) } else { Ok(new) }
+            if revokes && !new.revokes {
+                Err(words::list_is_gone(&self.files.revoked))
+            } else if certified && new.certificate.is_none() {
+                Err(words::certificate_is_gone(&self.files.certificate))
+            } else {
+                Ok(new)
+            }
         });
         match read {
             Ok(new) => {

@@ -36,6 +36,31 @@ pub(super) struct Loaded {
 /// Tells whether files have changed: when, how long, and which.
 pub(super) type Stamp = [Option<(i64, i64, u64, u64)>; 4];
 
+/// Tells when files that have changed are to be read: once they rest, since a certificate and its key change one after
+/// the other.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    read: Stamp,
+    last: Stamp,
+}
+
+impl Watch {
+    /// Files as they are about to be read.
+    pub(super) fn reading(&mut self, stamp: Stamp) {
+        *self = Watch { read: stamp, last: stamp };
+    }
+
+    /// Whether files that look like this are to be read now.
+    pub(super) fn due(&mut self, stamp: Stamp) -> bool {
+        let rests = std::mem::replace(&mut self.last, stamp) == stamp;
+        if stamp == self.read || !rests {
+            return false;
+        }
+        self.read = stamp;
+        true
+    }
+}
+
 impl KeyFiles {
     /// As `cahoots keys` lays them out in a member's folder.
     pub fn folder(folder: &Path) -> KeyFiles {
@@ -146,5 +171,19 @@ impl Private {
         file.write_all(bytes)?;
         file.sync_all()?;
         std::fs::rename(&new, path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_once_when_they_rest() {
+        let [old, half, new] = [1, 2, 3].map(|n| [Some((n, 0, 0, 0)), None, None, None]);
+        let mut watch = Watch::default();
+        watch.reading(old);
+        let seen = [old, half, new, new, new, old, old].map(|stamp| watch.due(stamp));
+        assert_eq!(seen, [false, false, false, true, false, false, true]);
     }
 }

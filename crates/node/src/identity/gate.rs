@@ -11,9 +11,12 @@ use rustls::server::{NoServerSessionStorage, ServerConfig, WebPkiClientVerifier}
 
 use super::admit::Admit;
 use super::certificate::{Certificate, date};
-use super::files::{KeyFiles, Stamp};
+use super::files::{KeyFiles, Watch};
 use super::name::Name;
 use super::{PROTOCOL, provider, words};
+
+/// Seconds before its end at which a certificate is due to be renewed.
+const SOON: i64 = 14 * 86_400;
 
 /// Who is at the other end of a connection: what its certificate says, which it has proven to be its own.
 #[derive(Clone, Debug, Default)]
@@ -23,14 +26,16 @@ pub struct Peer(Option<Arc<Presented>>);
 struct Presented {
     chain: Vec<CertificateDer<'static>>,
     certificate: Certificate,
+    /// What the gate's files held when it was believed.
+    generation: u64,
 }
 
 impl Peer {
     /// Who presented these certificates; nobody in particular without any.
-    pub fn of(chain: Option<&[CertificateDer<'static>]>) -> Result<Peer, String> {
+    pub(crate) fn of(chain: Option<&[CertificateDer<'static>]>, generation: u64) -> Result<Peer, String> {
         let Some(chain) = chain.filter(|chain| !chain.is_empty()) else { return Ok(Peer(None)) };
         let certificate = Certificate::read(&chain[0])?;
-        Ok(Peer(Some(Arc::new(Presented { chain: chain.to_vec(), certificate }))))
+        Ok(Peer(Some(Arc::new(Presented { chain: chain.to_vec(), certificate, generation }))))
     }
 
     /// What its certificate says, if it has one.
@@ -47,7 +52,7 @@ pub struct Gate {
     current: RwLock<Arc<Current>>,
     /// Counts what the files have held.
     generation: AtomicU64,
-    seen: Mutex<Stamp>,
+    watch: Mutex<Watch>,
 }
 
 struct Current {
@@ -65,7 +70,8 @@ impl fmt::Debug for Gate {
 impl Gate {
     /// Reads the files; whatever is wrong with them is said.
     pub fn open(files: KeyFiles, federation: &str, admit: Admit) -> Result<Gate, String> {
-        let seen = files.stamp();
+        let mut watch = Watch::default();
+        watch.reading(files.stamp());
         let current = load(&files, federation, admit)?;
         Ok(Gate {
             files,
@@ -73,18 +79,15 @@ impl Gate {
             admit,
             current: RwLock::new(Arc::new(current)),
             generation: AtomicU64::new(0),
-            seen: Mutex::new(seen),
+            watch: Mutex::new(watch),
         })
     }
 
     /// Reads the files again if they have changed. Files that are of no use change nothing, and are said loudly.
     pub fn refresh(&self) {
-        let stamp = self.files.stamp();
-        let mut seen = self.seen.lock().expect("no panic under the lock");
-        if *seen == stamp {
+        if !self.watch.lock().expect("no panic under the lock").due(self.files.stamp()) {
             return;
         }
-        *seen = stamp;
         let revokes = self.current().revokes;
         let read = load(&self.files, &self.federation, self.admit).and_then(|new| {
             if revokes && !new.revokes { Err(words::list_is_gone(&self.files.revoked)) } else { Ok(new) }
@@ -111,13 +114,23 @@ impl Gate {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// What a connection that comes now is met with.
-    pub(crate) fn tls(&self) -> Arc<ServerConfig> {
-        self.current().tls.clone()
+    /// What a connection that comes now is met with, and the generation of that.
+    pub(crate) fn tls(&self) -> (Arc<ServerConfig>, u64) {
+        // In this order: who is believed by newer files than it says is looked at once more.
+        let generation = self.generation();
+        (self.current().tls.clone(), generation)
+    }
+
+    /// Whether someone who was believed when it shook hands is still believed, if anything has changed since.
+    pub fn still_good(&self, peer: &Peer) -> Result<(), String> {
+        match &peer.0 {
+            Some(presented) if presented.generation != self.generation() => self.look_again(peer),
+            _ => Ok(()),
+        }
     }
 
     /// Whether someone who was let in would still be, and why not.
-    pub fn still_good(&self, peer: &Peer) -> Result<(), String> {
+    pub fn look_again(&self, peer: &Peer) -> Result<(), String> {
         let Some(presented) = &peer.0 else { return Ok(()) };
         let (first, rest) = presented.chain.split_first().expect("read from the first");
         let verified = self.current().verifier.verify_client_cert(first, rest, UnixTime::now());
@@ -154,6 +167,12 @@ fn load(files: &KeyFiles, federation: &str, admit: Admit) -> Result<Current, Str
             own.validity(),
             date(now)
         ));
+    }
+    if own.not_after - now < SOON {
+        tracing::warn!(
+            until = date(own.not_after),
+            "this coordinator's certificate expires soon: renew it with `cahoots keys server DIR`"
+        );
     }
     let mut verifier = WebPkiClientVerifier::builder_with_provider(loaded.roots, provider());
     let revokes = !loaded.revoked.is_empty();

@@ -211,6 +211,11 @@ pub fn list_is_gone(path: &Path) -> String {
     format!("{}: the list of revoked certificates is gone: put it back", path.display())
 }
 
+/// Nor does a client go on as nobody in particular.
+pub fn certificate_is_gone(path: &Path) -> String {
+    format!("{}: this client's certificate is gone: put it back", path.display())
+}
+
 /// What was heard was no TLS at all.
 fn is_plain(error: &Error) -> bool {
     matches!(

@@ -71,6 +71,15 @@ impl Stay {
         self.welcome.fetch_sub(1, Ordering::AcqRel);
     }
 
+    /// It did not get through. Strangers do not fill the log: some of them are named.
+    pub(super) fn refused(&self, from: &str, reason: &str) {
+        Counters::count(&self.counters.identities);
+        let all = self.counters.read().identities;
+        if self.counters.quiet.may_speak() {
+            tracing::warn!(from, reason, all, "refused");
+        }
+    }
+
     /// It met a limit: a connection is counted once, by the first one that ends it.
     pub(super) fn count(&self, counter: &AtomicU64) {
         if !self.counted.swap(true, Ordering::AcqRel) {
@@ -116,8 +125,7 @@ impl Guarded {
         self.silent = false;
         if (byte == HANDSHAKE) != self.secure {
             let reason = if self.secure { words::PLAIN_TO_TLS } else { words::TLS_TO_PLAIN };
-            Counters::count(&self.stay.counters.identities);
-            tracing::warn!(from = self.address(), reason, "refused");
+            self.stay.refused(&self.address(), reason);
         }
     }
 }

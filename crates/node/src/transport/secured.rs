@@ -16,7 +16,6 @@ use tonic::transport::server::Connected;
 
 use super::guard::{Guarded, Stay};
 use crate::identity::{Peer, words};
-use crate::limits::Counters;
 
 /// Who was refused is listened to for so long, or the refusal might be lost with the connection.
 const LINGER: Duration = Duration::from_secs(1);
@@ -28,27 +27,30 @@ pub(super) enum Secured {
 }
 
 /// Shakes hands; whoever gets through is put into `done`.
-pub(super) async fn secure(tls: Arc<ServerConfig>, guarded: Guarded, done: mpsc::Sender<Secured>) {
+pub(super) async fn secure(
+    (tls, generation): (Arc<ServerConfig>, u64),
+    guarded: Guarded,
+    done: mpsc::Sender<Secured>,
+) {
     let (stay, address) = (guarded.stay().clone(), guarded.address());
     let shaking = TlsAcceptor::from(tls).accept(guarded).into_fallible();
     let Ok(shaken) = tokio::time::timeout(stay.limits.hello, shaking).await else {
         return stay.count(&stay.counters.late);
     };
     match shaken {
-        Ok(stream) => match Peer::of(stream.get_ref().1.peer_certificates()) {
+        Ok(stream) => match Peer::of(stream.get_ref().1.peer_certificates(), generation) {
             Ok(peer) => {
                 stay.meet(peer);
                 let _ = done.send(Secured::Tls(Box::new(stream))).await;
             }
-            Err(reason) => tracing::warn!(from = address, reason, "refused"),
+            Err(reason) => stay.refused(&address, &reason),
         },
         Err((error, mut guarded)) => {
             // An end without a word is no refusal, and plain text was told apart before.
             let reason = error.get_ref().and_then(|e| e.downcast_ref::<rustls::Error>());
             let reason = reason.map(|error| words::of_client(error, None));
             if let Some(reason) = reason.filter(|reason| reason != words::PLAIN_TO_TLS) {
-                Counters::count(&stay.counters.identities);
-                tracing::warn!(from = address, reason, "refused");
+                stay.refused(&address, &reason);
             }
             let linger = async {
                 let _ = guarded.shutdown().await;
