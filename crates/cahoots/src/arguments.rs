@@ -31,6 +31,7 @@ enum Command {
     Client(commands::client::Args),
     Status(commands::operate::Status),
     Members(commands::operate::Members),
+    Keys(commands::keys::Args),
     Params(commands::operate::Params),
     Drain(commands::operate::Drain),
     Backup(commands::operate::Backup),
@@ -59,6 +60,7 @@ cahoots: federated bandit learning
   cahoots client FILE.toml         a client beside an app: local HTTP, durable, works offline
   cahoots status FILE.toml         what either is doing; also members, params, drain, backup, restore,
                                    rejoin and reset
+  cahoots keys ...                 certificates: an authority, members, rotation, revocation
 
 `cahoots help COMMAND` says more, with examples.
 ";
@@ -122,6 +124,7 @@ fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
         Some(Command::Client(args)) => commands::client::run(&args, &known.live),
         Some(Command::Status(args)) => commands::operate::status(&args),
         Some(Command::Members(args)) => commands::operate::members(&args),
+        Some(Command::Keys(args)) => commands::keys::run(&args),
         Some(Command::Params(args)) => commands::operate::params(&args),
         Some(Command::Drain(args)) => commands::operate::drain(&args, &known.live),
         Some(Command::Backup(args)) => commands::operate::backup(&args),

@@ -14,7 +14,7 @@ use crate::config::{ClientFile, ServeFile};
 use crate::control;
 use crate::coordinator::{Coordinator, States};
 use crate::error::NodeError;
-use crate::http;
+use crate::http::{self, Listening};
 use crate::limits::raise_files;
 use crate::live::Known;
 use crate::terms::Terms;
@@ -76,6 +76,7 @@ pub fn serve(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     let coordinator = Arc::new(coordinator);
     let outcome = runtime.block_on(async {
         let (listener, bound) = listen(&file.listen, "listen").await?;
+        coordinator.may_listen(&listener)?;
         println!("{}", json!({ "listening": bound }));
         let result = async {
             match finished {
@@ -137,11 +138,16 @@ pub fn client(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     raise_files(config.limits.connections);
     let runtime = runtime()?;
     let drain = file.drain.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default());
+    let entrance = file.entrance(path)?;
     let client = Arc::new(Client::open(config)?);
     let refused = runtime.block_on(async {
-        let (listener, bound) = listen(&file.http, "http").await?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let (listener, bound) = http::listen(&file.http, folder, file.has_token()).await?;
         println!("{}", json!({ "listening": bound }));
-        let serving = tokio::spawn(http::serve(listener, client.clone()));
+        let serving = match listener {
+            Listening::Tcp(listener) => tokio::spawn(http::serve_behind(listener, entrance, client.clone())),
+            Listening::Unix(listener) => tokio::spawn(http::serve_behind(listener, entrance, client.clone())),
+        };
         let asked = client.clone();
         let orders = control::serve(file.store.clone(), move |order| {
             let asked = asked.clone();

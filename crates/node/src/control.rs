@@ -2,7 +2,7 @@
 //! line of JSON asks, one line answers.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -42,6 +42,18 @@ pub enum Order {
         /// Its number.
         client: u32,
     },
+    /// A client's number is granted to who comes with the answer.
+    Invite {
+        /// The number.
+        client: u32,
+        /// How long the invitation holds.
+        days: f64,
+    },
+    /// Invitations that nobody has used are taken back.
+    Uninvite {
+        /// The number.
+        client: u32,
+    },
     /// The parameters, after these have been changed.
     Params {
         /// Those that are to change.
@@ -74,11 +86,7 @@ where
 {
     let path = socket(&store);
     // The store is this process's alone, so what is there is left from an earlier start.
-    let _ = std::fs::remove_file(&path);
-    let listener = UnixListener::bind(&path).and_then(|listener| {
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map(|()| listener)
-    });
-    let listener = match listener {
+    let listener = match private_socket(&path) {
         Ok(listener) => listener,
         Err(error) => {
             tracing::warn!(%error, path = %path.display(), "no socket to ask this node anything");
@@ -119,6 +127,24 @@ where
             }
         }
     }
+}
+
+/// Listens at a path that only its owner may open, from the first moment: the socket is made in a folder that nobody
+/// else may enter, and moved. What was there is replaced.
+pub(crate) fn private_socket(path: &Path) -> std::io::Result<UnixListener> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let folder = PathBuf::from(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    let new = folder.join("s");
+    let made = UnixListener::bind(&new).and_then(|listener| {
+        std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o600))?;
+        std::fs::rename(&new, path)?;
+        Ok(listener)
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    made
 }
 
 /// The socket goes with whoever answers.

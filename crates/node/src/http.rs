@@ -1,6 +1,8 @@
-//! The client for apps in any language: JSON over loopback HTTP. A reward that
+//! The client for apps in any language: JSON over HTTP, on this machine or with a token. A reward that
 //! got no answer can be sent again.
 
+mod entrance;
+mod listen;
 mod offer;
 mod request;
 
@@ -17,14 +19,16 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
+pub use self::entrance::Entrance;
+pub use self::listen::{Listening, listen};
 use self::offer::{Expected, Offer, Offered, TOO_MANY};
 use self::request::{Answer, Refused, SMALL};
 use crate::client::{Arms, Client};
 use crate::error::NodeError;
-use crate::limits::{ClientLimits, Counters, Door, NAME, REASON, cut};
+use crate::limits::{Accepts, ClientLimits, Counters, Door, NAME, REASON, cut};
 
 /// Bytes of a connection that are buffered: a usual request fits.
 const BUFFER: usize = 64 << 10;
@@ -47,6 +51,7 @@ struct AbandonRequest {
 /// A client as its app sees it.
 struct Face {
     client: Arc<Client>,
+    entrance: Entrance,
     limits: ClientLimits,
     counters: Arc<Counters>,
     /// What is offered, once the terms are known.
@@ -55,8 +60,16 @@ struct Face {
     room: Semaphore,
 }
 
-/// Answers an app's requests until it is dropped.
-pub async fn serve(listener: TcpListener, client: Arc<Client>) {
+/// Answers an app's requests on this machine until it is dropped.
+pub async fn serve(listener: tokio::net::TcpListener, client: Arc<Client>) {
+    serve_behind(listener, Entrance::default(), client).await;
+}
+
+/// Answers the requests of those whom an entrance lets in, until it is dropped.
+pub async fn serve_behind<L>(listener: L, entrance: Entrance, client: Arc<Client>)
+where
+    L: Accepts<Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static>,
+{
     let (limits, counters) = (client.limits().clone(), client.counters().clone());
     let mut door = Door::new(listener, limits.connections, counters.clone());
     let mut builder = http1::Builder::new();
@@ -66,7 +79,7 @@ pub async fn serve(listener: TcpListener, client: Arc<Client>) {
         .max_buf_size(BUFFER)
         .pipeline_flush(true);
     let room = Semaphore::new((limits.bodies_bytes >> 10).clamp(1, Semaphore::MAX_PERMITS));
-    let face = Arc::new(Face { client, limits, counters, expected: OnceLock::new(), room });
+    let face = Arc::new(Face { client, entrance, limits, counters, expected: OnceLock::new(), room });
     loop {
         let (stream, place) = door.next().await;
         let (served, counters) = (face.clone(), face.counters.clone());
@@ -84,6 +97,28 @@ pub async fn serve(listener: TcpListener, client: Arc<Client>) {
 }
 
 async fn answer(face: Arc<Face>, request: Request<Incoming>) -> Result<Answer, Infallible> {
+    let origin = match face.entrance.origin(request.headers()) {
+        Ok(origin) => origin,
+        Err(refused) => return Ok(words(refused)),
+    };
+    if let Some(origin) = origin.as_ref().filter(|_| request.method() == Method::OPTIONS) {
+        return Ok(entrance::preflight(origin));
+    }
+    let mut answered = match face.entrance.admit(request.method(), request.headers()) {
+        Ok(()) => routed(face, request).await,
+        Err(refused) => words(refused),
+    };
+    if let Some(origin) = &origin {
+        entrance::share(answered.headers_mut(), origin);
+    }
+    Ok(answered)
+}
+
+fn words(Refused(status, words): Refused) -> Answer {
+    json(status, &json!({ "error": words }))
+}
+
+async fn routed(face: Arc<Face>, request: Request<Incoming>) -> Answer {
     let post = request.method() == Method::POST;
     let answered = match (request.uri().path(), post) {
         ("/decide", true) => decide(face, request.into_body()).await,
@@ -100,7 +135,7 @@ async fn answer(face: Arc<Face>, request: Request<Incoming>) -> Result<Answer, I
             "there is POST /decide, /reward and /abandon, and GET /status and /health".into(),
         )),
     };
-    Ok(answered.unwrap_or_else(|Refused(status, words)| json(status, &json!({ "error": words }))))
+    answered.unwrap_or_else(words)
 }
 
 async fn decide(face: Arc<Face>, body: Incoming) -> Result<Answer, Refused> {

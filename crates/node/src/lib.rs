@@ -16,6 +16,7 @@ pub mod control;
 pub mod coordinator;
 pub mod error;
 pub mod http;
+pub mod identity;
 #[doc(hidden)]
 pub mod inside;
 pub mod limits;

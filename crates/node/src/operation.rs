@@ -13,6 +13,7 @@ use crate::control::{Order, ask};
 use crate::error::NodeError;
 use crate::live::Known;
 use crate::platform::{Bug, Platform};
+use crate::secret;
 use crate::store::{Batch, Store, StoreError, Sync};
 
 /// Whose file it is.
@@ -173,8 +174,12 @@ pub(crate) fn start_anew(
 ) -> Result<Option<Option<PathBuf>>, StoreError> {
     let (store, _) = Store::open_on(platform, path, owner, Sync::Disk)?;
     let Some(instance) = store.get("instance")? else { return Ok(None) };
+    let proof = store.get(secret::PROOF)?;
     let mut batch = Batch::default();
     batch.set("instance", instance);
+    if let Some(proof) = proof {
+        batch.set(secret::PROOF, proof);
+    }
     batch.set("rejoins", vec![1]);
     if platform.has(Bug::ReuseNoise)
         && let Some(secret) = store.get("secret")?

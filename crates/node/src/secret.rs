@@ -9,6 +9,9 @@ use crate::platform::Platform;
 use crate::store::{Batch, Store, StoreError};
 use crate::terms::Terms;
 
+/// The name of what shows a coordinator that a number is this client's.
+pub const PROOF: &str = "proof";
+
 /// Random bytes of the operating system's, made once and kept in the store alone.
 pub fn kept<const N: usize>(store: &Store, batch: &mut Batch, key: &str) -> Result<[u8; N], NodeError> {
     if let Some(bytes) = store.get(key)? {

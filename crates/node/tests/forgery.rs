@@ -190,6 +190,7 @@ fn coordinator_that_says(known_terms: &Terms, from: NodeId) -> (tokio::runtime::
     let (inbound, mut came) = mpsc::channel::<Inbound>(64);
     runtime.spawn(transport::serve(
         listener,
+        None,
         inbound,
         ServeLimits::default(),
         Arc::default(),
@@ -200,7 +201,7 @@ fn coordinator_that_says(known_terms: &Terms, from: NodeId) -> (tokio::runtime::
         let mut ways_out = Vec::new();
         while let Some(inbound) = came.recv().await {
             match inbound {
-                Inbound::Opened(_, frames) => ways_out.push(frames),
+                Inbound::Opened(_, _, frames) => ways_out.push(frames),
                 Inbound::Frame(_, cahoots_node::transport::proto::Frame { kind: Some(Kind::Hello(_)) }) => {
                     let frames = ways_out.last().expect("opened before");
                     let welcome =

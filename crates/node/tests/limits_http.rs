@@ -47,7 +47,7 @@ impl Served {
     async fn post(&self, path: &str, body: &str) -> (u16, Value) {
         let length = body.len();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
         );
         let mut stream = self.connect().await;
         stream.write_all(head.as_bytes()).await.unwrap();
@@ -96,14 +96,14 @@ fn heads_and_bodies_that_do_not_come_are_not_waited_for() {
         slow.write_all(b"POST /decide HTTP/1.1\r\nho").await.unwrap();
         let mut kept = served.connect().await;
         let whole =
-            format!("POST /decide HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{FINE}", FINE.len());
+            format!("POST /decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{FINE}", FINE.len());
         kept.write_all(whole.as_bytes()).await.unwrap();
         assert_eq!(answer(&mut kept).await.0, 200);
         for stream in [&mut silent, &mut slow, &mut kept] {
             closed(stream).await;
         }
         let mut bodiless = served.connect().await;
-        bodiless.write_all(b"POST /decide HTTP/1.1\r\nhost: x\r\ncontent-length: 30\r\n\r\n{").await.unwrap();
+        bodiless.write_all(b"POST /decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 30\r\n\r\n{").await.unwrap();
         let (status, words) = answer(&mut bodiless).await;
         assert!(
             status == 408 && words["error"].as_str().unwrap().contains("limits.body"),
@@ -136,7 +136,7 @@ fn large_bodies_are_refused_before_they_are_read_and_others_go_on() {
     let rows = format!("{{\"arms\":[{}[1]]}}", "[1],".repeat(31 << 18));
     let before = resident();
     served.runtime.block_on(async {
-        let head = b"POST /decide HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1f00000\r\n";
+        let head = b"POST /decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n1f00000\r\n";
         let (mut chunked, mut slowest) = (served.connect().await, Duration::ZERO);
         chunked.write_all(head).await.unwrap();
         let (mut read, mut write) = chunked.split();
@@ -176,7 +176,7 @@ fn large_bodies_wait_for_each_other_and_small_ones_do_not() {
     assert!((128 << 10..256 << 10).contains(&large.len()), "{}", large.len());
     served.runtime.block_on(async {
         // All but the end of it.
-        let head = format!("POST /decide HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", large.len());
+        let head = format!("POST /decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", large.len());
         let mut first = served.connect().await;
         first.write_all(head.as_bytes()).await.unwrap();
         first.write_all(&large.as_bytes()[..large.len() - 1]).await.unwrap();

@@ -36,6 +36,7 @@ fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
         tick: second,
         snapshot_every: 1000,
         limits: Default::default(),
+        security: Default::default(),
     })
     .unwrap();
     let finished = coordinator.finished().unwrap();
@@ -59,6 +60,7 @@ fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
             snapshot_every: 1000,
             longest_pause: second,
             limits: Default::default(),
+            security: Default::default(),
         })
         .unwrap()
     };

@@ -42,7 +42,7 @@ pub fn serve(file: &Path) -> Result<(), NodeError> {
         let (mut due, mut sequence) = (0.0, 0);
         while let Some(inbound) = came.blocking_recv() {
             match inbound {
-                Inbound::Opened(session, frames) => drop(open.insert(session, frames)),
+                Inbound::Opened(session, _, frames) => drop(open.insert(session, frames)),
                 Inbound::Closed(session) => drop(open.remove(&session)),
                 Inbound::Frame(session, Frame { kind }) => {
                     let Some(frames) = open.get(&session) else { continue };
@@ -69,6 +69,7 @@ pub fn serve(file: &Path) -> Result<(), NodeError> {
         println!("{}", json!({ "listening": listener.local_addr().map_err(failed)?.to_string() }));
         let served = transport::serve(
             listener,
+            None,
             inbound,
             ServeLimits::default(),
             Arc::default(),

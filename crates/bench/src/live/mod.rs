@@ -143,6 +143,7 @@ fn coordinator_config(folder: &Path, name: &str, sync: Sync, terms: Terms) -> Co
         tick: Duration::from_secs(1),
         snapshot_every: 1000,
         limits: Default::default(),
+        security: Default::default(),
     }
 }
 
@@ -166,6 +167,7 @@ fn client_config(
         snapshot_every: 1000,
         longest_pause: Duration::from_secs(1),
         limits: Default::default(),
+        security: Default::default(),
     }
 }
 

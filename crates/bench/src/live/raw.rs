@@ -106,10 +106,12 @@ impl Raw {
             began_at: 0,
             began_after: 0,
             rejoins: false,
+            ..Hello::default()
         };
         let _ = frames.try_send(frame(Kind::Hello(hello.into())));
         let mut stream = dial(url, outgoing).await.map_err(NodeError::Network)?;
-        match stream.next().await.map_err(NodeError::Network)?.and_then(|frame| frame.kind) {
+        match stream.next().await.map_err(|e| NodeError::Network(e.to_string()))?.and_then(|frame| frame.kind)
+        {
             Some(Kind::Welcome(welcome)) => {
                 let (federation, from) = (federation.into(), NodeId(client));
                 let header = EnvelopeHeader { federation, from, parameters: welcome.parameters };

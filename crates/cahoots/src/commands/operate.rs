@@ -54,6 +54,19 @@ enum MembersOrder {
         /// The number.
         client: u32,
     },
+    /// Grant a number to whoever comes with what this prints, once. Only its digest is kept: it is not shown again.
+    Invite {
+        /// The number.
+        client: u32,
+        /// How long the invitation holds.
+        #[arg(long, default_value_t = 7.0)]
+        valid_days: f64,
+    },
+    /// Take back the invitations to a number that nobody has used.
+    Uninvite {
+        /// The number.
+        client: u32,
+    },
 }
 
 /// The parameters of a running federation; change those that may change.
@@ -131,6 +144,8 @@ pub(crate) fn members(args: &Members) -> Result<(), LabError> {
         Some(MembersOrder::Remove { client }) => Order::Remove { client },
         Some(MembersOrder::Restore { client }) => Order::Restore { client },
         Some(MembersOrder::Release { client }) => Order::Release { client },
+        Some(MembersOrder::Invite { client, valid_days: days }) => Order::Invite { client, days },
+        Some(MembersOrder::Uninvite { client }) => Order::Uninvite { client },
     };
     ask(&args.file, &order)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::{Client, ClientConfig};
 use crate::error::NodeError;
+use crate::identity::ClientSecurity;
 use crate::limits::ClientLimits;
 use crate::live::Known;
 use crate::store::Sync;
@@ -57,12 +58,13 @@ impl Client {
             snapshot_every: 1000,
             longest_pause: Duration::from_secs(5),
             limits: ClientLimits::default(),
+            security: ClientSecurity::default(),
         })
     }
 }
 
 impl ClientBuilder {
-    /// Connected to the coordinator at this address, as "http://host:port".
+    /// Connected to the coordinator at this address, as "https://host:port"; in plain text on this machine alone.
     pub fn coordinator(self, url: impl Into<String>) -> Self {
         ClientBuilder(ClientConfig { coordinator: Some(url.into()), ..self.0 })
     }
@@ -90,6 +92,11 @@ impl ClientBuilder {
     /// Giving up a decision after so long without a reward.
     pub fn expiry(self, expiry: Duration) -> Self {
         ClientBuilder(ClientConfig { expiry, ..self.0 })
+    }
+
+    /// Showing who it is like this.
+    pub fn security(self, security: ClientSecurity) -> Self {
+        ClientBuilder(ClientConfig { security, ..self.0 })
     }
 
     /// All of it, for what is rarely changed.

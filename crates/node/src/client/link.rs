@@ -10,15 +10,18 @@ use super::Shared;
 use super::member::Member;
 use crate::books::Books;
 use crate::error::NodeError;
+use crate::identity::Caller;
 use crate::limits::{REASON, cut};
 use crate::terms::Terms;
 use crate::transport::proto::{Change, Confirm, Frame, Hello, Welcome};
-use crate::transport::{Kind, Outbox, dial, frame};
+use crate::transport::{Failure, Kind, Outbox, Stream, call, frame};
 
 /// First pause after a failed attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// How long a coordinator may take to say hello back.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How often certificates are looked at.
+const WATCH: Duration = Duration::from_millis(500);
 
 /// Why a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +49,39 @@ pub(crate) enum Next {
     GiveUp,
 }
 
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Ended {
+        match failure {
+            Failure::Broken(reason) => Ended::Broken(reason),
+            Failure::Refused(reason) => Ended::Refused(reason),
+        }
+    }
+}
+
+/// Where the coordinator is, and what to connect with.
+struct There {
+    coordinator: String,
+    caller: Option<Arc<Caller>>,
+}
+
+impl There {
+    /// Becomes ready when there is something else to connect with.
+    async fn changed(&self) {
+        let Some(caller) = &self.caller else { return std::future::pending().await };
+        while !caller.refresh() {
+            tokio::time::sleep(WATCH).await;
+        }
+    }
+}
+
 /// Keeps a connection until the client stops.
-pub(super) async fn keep(shared: Arc<Shared>, coordinator: String, longest_pause: Duration) {
+pub(super) async fn keep(
+    shared: Arc<Shared>,
+    coordinator: String,
+    caller: Option<Arc<Caller>>,
+    longest_pause: Duration,
+) {
+    let there = There { coordinator, caller };
     let mut pause = FIRST_PAUSE;
     loop {
         let over = shared.over.notified();
@@ -60,7 +94,7 @@ pub(super) async fn keep(shared: Arc<Shared>, coordinator: String, longest_pause
         }
         let mut greeted = false;
         let ended = tokio::select! {
-            ended = session(&shared, &coordinator, &mut greeted) => ended,
+            ended = session(&shared, &there, &mut greeted) => ended,
             () = over => continue,
         };
         match shared.parted(ended) {
@@ -89,17 +123,17 @@ fn jittered(pause: Duration) -> Duration {
     pause.mul_f64(0.5 + f64::from(byte[0]) / 512.0)
 }
 
-async fn session(shared: &Arc<Shared>, coordinator: &str, greeted: &mut bool) -> Ended {
-    match connected(shared, coordinator, greeted).await {
+async fn session(shared: &Arc<Shared>, there: &There, greeted: &mut bool) -> Ended {
+    match connected(shared, there, greeted).await {
         Ok(()) => Ended::Broken("the coordinator closed the connection".into()),
         Err(ended) => ended,
     }
 }
 
-async fn connected(shared: &Arc<Shared>, coordinator: &str, greeted: &mut bool) -> Result<(), Ended> {
+async fn connected(shared: &Arc<Shared>, there: &There, greeted: &mut bool) -> Result<(), Ended> {
     let (frames, outgoing) = Outbox::channel();
     let _ = frames.try_send(shared.hello());
-    let mut stream = tokio::time::timeout(PATIENCE, dial(coordinator, outgoing))
+    let mut stream = tokio::time::timeout(PATIENCE, call(&there.coordinator, there.caller.clone(), outgoing))
         .await
         .map_err(|_| "the coordinator does not answer".to_string())??;
     let first = tokio::time::timeout(PATIENCE, stream.next())
@@ -107,6 +141,13 @@ async fn connected(shared: &Arc<Shared>, coordinator: &str, greeted: &mut bool) 
         .map_err(|_| "the coordinator does not answer".to_string())??;
     shared.greeted(first, frames)?;
     *greeted = true;
+    tokio::select! {
+        ended = listen(shared, &mut stream) => ended,
+        () = there.changed() => Err(Ended::Broken("certificates have changed: connecting with the new ones".into())),
+    }
+}
+
+async fn listen(shared: &Arc<Shared>, stream: &mut Stream) -> Result<(), Ended> {
     while let Some(frame) = stream.next().await? {
         if !shared.heard(frame)? {
             break;
@@ -200,6 +241,12 @@ impl Shared {
             began_at: state.began.position,
             began_after: state.began.sent,
             rejoins: state.rejoins,
+            invitation: self
+                .proof
+                .as_ref()
+                .and_then(|proof| Some(proof.invitation.as_ref()?.bytes().to_vec()))
+                .unwrap_or_default(),
+            secret: self.proof.as_ref().map(|proof| proof.secret.to_vec()).unwrap_or_default(),
         };
         frame(Kind::Hello(hello.into()))
     }

@@ -23,6 +23,7 @@ use cahoots_core::drive::{Decided, Saved};
 use cahoots_core::{ArmIndex, DecisionId, NodeId, Picked};
 use serde::Serialize;
 use tokio::sync::{Notify, oneshot};
+use tonic::codegen::http::Uri;
 
 pub use self::builder::ClientBuilder;
 use self::flusher::Flusher;
@@ -32,6 +33,7 @@ use self::state::{Began, State};
 use crate::books::Books;
 use crate::clock::Clock;
 use crate::error::NodeError;
+use crate::identity::{ClientSecurity, Secret, loopback, may_be_plain};
 use crate::limits::{ClientLimits, Counters};
 use crate::live::Known;
 use crate::platform::{Bug, Platform};
@@ -49,7 +51,7 @@ pub struct ClientConfig {
     pub known: Arc<Known>,
     /// Name of the federation.
     pub federation: String,
-    /// Where the coordinator is, as "http://host:port"; without one, the client keeps to itself.
+    /// Where the coordinator is, as "https://host:port"; without one, the client keeps to itself.
     pub coordinator: Option<String>,
     /// The number of this client.
     pub client: u32,
@@ -69,6 +71,8 @@ pub struct ClientConfig {
     pub longest_pause: Duration,
     /// What its app may take.
     pub limits: ClientLimits,
+    /// How it shows who it is.
+    pub security: ClientSecurity,
 }
 
 /// A decision.
@@ -119,8 +123,16 @@ pub(crate) struct Shared {
     me: NodeId,
     instance: [u8; 16],
     secret: [u8; 32],
+    /// What shows that the number is this client's, where nobody else can hear it.
+    proof: Option<Proof>,
     limits: ClientLimits,
     counters: Arc<Counters>,
+}
+
+/// What a client shows its coordinator.
+struct Proof {
+    secret: [u8; 32],
+    invitation: Option<Secret>,
 }
 
 impl Shared {
@@ -140,11 +152,15 @@ impl Client {
     /// All of it but its threads.
     fn prepare(config: &ClientConfig, platform: &Platform) -> Result<(Arc<Shared>, Flusher), NodeError> {
         let me = NodeId(config.client);
+        let discreet =
+            config.coordinator.as_deref().map(|url| discreet(url, &config.security)).transpose()?;
         let owner = owner(&config.federation, config.client);
         let (mut store, recovered) = Store::open_on(platform, &config.store, &owner, config.sync)?;
         let mut first = Batch::default();
         let instance = secret::kept(&store, &mut first, "instance")?;
         let secret = secret::kept(&store, &mut first, "secret")?;
+        let proof = secret::kept(&store, &mut first, secret::PROOF)?;
+        let proof = Proof { secret: proof, invitation: config.security.invitation.clone() };
         let born = secret::born(&store, &mut first)?;
         let mut starts = Starts::restore(store.get("starts")?);
         starts.begin(secret::number(platform)?);
@@ -210,6 +226,7 @@ impl Client {
             me,
             instance,
             secret,
+            proof: Some(proof).filter(|_| discreet == Some(true)),
             limits: config.limits.clone(),
             counters: Arc::default(),
         });
@@ -372,12 +389,39 @@ fn start(
     if let Some(coordinator) = config.coordinator {
         let linked = shared.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-        let link = std::thread::Builder::new()
-            .name("cahoots-link".into())
-            .spawn(move || runtime.block_on(link::keep(linked, coordinator, config.longest_pause)));
+        let link = std::thread::Builder::new().name("cahoots-link".into()).spawn(move || {
+            let caller = config.security.caller;
+            runtime.block_on(link::keep(linked, coordinator, caller, config.longest_pause))
+        });
         threads.push(link.map_err(failed)?);
     }
     Ok(threads)
+}
+
+/// Whether what is said to this coordinator stays between the two. Refuses plain text to other machines, unless that
+/// was asked for.
+fn discreet(coordinator: &str, security: &ClientSecurity) -> Result<bool, NodeError> {
+    let wrong = |e: String| {
+        NodeError::Config(format!(
+            "coordinator must look like \"https://host:7700\" or \"http://127.0.0.1:7700\", not {coordinator:?}{e}"
+        ))
+    };
+    let uri: Uri = coordinator.parse().map_err(|e| wrong(format!(": {e}")))?;
+    let host = uri.host().ok_or_else(|| wrong(String::new()))?;
+    match uri.scheme_str() {
+        Some("https") if security.caller.is_some() => Ok(true),
+        Some("https") => Err(NodeError::Config(format!(
+            "coordinator = {coordinator:?} needs [tls]: `keys`, the folder that `cahoots keys client DIR NUMBER` makes, or, for a client \
+             that joins by invitation, `authorities`, the federation's authorities.pem"
+        ))),
+        Some("http") => {
+            let what = format!("this client would speak to {host}");
+            let fix = "Write \"https://...\" as `coordinator`, and give the client [tls] with the keys of `cahoots keys client DIR NUMBER`";
+            may_be_plain(host, security.plain_text, &what, fix).map_err(NodeError::Config)?;
+            Ok(loopback(host))
+        }
+        _ => Err(wrong(String::new())),
+    }
 }
 
 fn settle(durable: Result<Result<(), String>, oneshot::error::RecvError>) -> Result<(), NodeError> {

@@ -6,9 +6,12 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::serve::{AlgorithmTable, SettingTable};
+use super::tls::{TlsTable, secret_text};
 use super::{beside, five, hour, one, read, seconds, thousand};
 use crate::client::ClientConfig;
 use crate::error::NodeError;
+use crate::http::Entrance;
+use crate::identity::{Caller, ClientSecurity, Secret};
 use crate::limits::ClientLimits;
 use crate::live::Known;
 use crate::store::Sync;
@@ -20,7 +23,7 @@ use crate::terms::Terms;
 pub struct ClientFile {
     /// Name of the federation.
     pub federation: String,
-    /// Where the coordinator is: "http://127.0.0.1:7700".
+    /// Where the coordinator is: "https://host:7700", or "http://127.0.0.1:7700" on one machine.
     pub coordinator: String,
     /// The number of this client.
     pub client: u32,
@@ -29,9 +32,16 @@ pub struct ClientFile {
     /// What "on disk" means: "disk" or "memory".
     #[serde(default)]
     pub sync: Sync,
-    /// Where the app finds it; port 0 takes a free one.
+    /// Where the app finds it: "127.0.0.1:7801" (port 0 takes a free one) or "unix:PATH".
     #[serde(default = "anywhere")]
     pub http: String,
+    /// What the app must send as `authorization: Bearer TOKEN`; needed where others than this machine can reach `http`.
+    pub token: Option<String>,
+    /// A file that holds it.
+    pub token_file: Option<PathBuf>,
+    /// Origins whose pages may ask this client: "https://shop.example".
+    #[serde(default)]
+    pub origins: Vec<String>,
     /// Length of a tick in seconds.
     #[serde(default = "one")]
     pub tick: f64,
@@ -50,6 +60,15 @@ pub struct ClientFile {
     /// What the app may take.
     #[serde(default)]
     pub limits: ClientLimits,
+    /// Certificates, for "https://...".
+    pub tls: Option<TlsTable>,
+    /// Plain text may leave this machine.
+    #[serde(default)]
+    pub plain_text: bool,
+    /// What `cahoots members FILE invite` gave at the coordinator: lets this client in the first time.
+    pub invitation: Option<String>,
+    /// A file that holds it.
+    pub invitation_file: Option<PathBuf>,
     /// The federation's terms, to decide before the coordinator was ever reached.
     pub terms: Option<TermsTable>,
 }
@@ -76,6 +95,9 @@ impl ClientFile {
     pub fn read(path: &Path) -> Result<ClientFile, NodeError> {
         let mut file: ClientFile = read(path)?;
         file.store = beside(path, &file.store);
+        file.tls = file.tls.map(|tls| tls.beside(path));
+        file.token_file = file.token_file.map(|file| beside(path, &file));
+        file.invitation_file = file.invitation_file.map(|file| beside(path, &file));
         Ok(file)
     }
 
@@ -87,14 +109,7 @@ impl ClientFile {
             Terms::new(known, kind, params, terms.setting.setting(), terms.seed)
                 .map_err(|e| NodeError::Config(format!("{}: terms: {e}", path.display())))
         });
-        if !self.coordinator.starts_with("http://") {
-            let why = format!(
-                "{}: coordinator must look like \"http://127.0.0.1:7700\", not {:?}",
-                path.display(),
-                self.coordinator
-            );
-            return Err(NodeError::Config(why));
-        }
+        let wrong = |e: String| NodeError::Config(format!("{}: {e}", path.display()));
         Ok(ClientConfig {
             known: known.clone(),
             federation: self.federation.clone(),
@@ -108,6 +123,30 @@ impl ClientFile {
             snapshot_every: self.snapshot_every.max(1),
             longest_pause: seconds(path, "longest_pause", self.longest_pause)?,
             limits: self.limits.clone(),
+            security: self.security().map_err(wrong)?,
         })
+    }
+
+    /// Whom the app's side is for.
+    pub fn entrance(&self, path: &Path) -> Result<Entrance, NodeError> {
+        let token = secret_text("token", &self.token, &self.token_file);
+        let entrance = token
+            .and_then(|token| Entrance::new(token, self.origins.clone(), self.http.starts_with("unix:")));
+        entrance.map_err(|e| NodeError::Config(format!("{}: {e}", path.display())))
+    }
+
+    /// Whether its app must show a token.
+    pub fn has_token(&self) -> bool {
+        self.token.is_some() || self.token_file.is_some()
+    }
+
+    fn security(&self) -> Result<ClientSecurity, String> {
+        let files = self.tls.as_ref().map(TlsTable::files).transpose()?;
+        let caller = files.map(|files| Arc::new(Caller::new(files, &self.federation)));
+        // It is needed once: whoever has joined may throw it away.
+        let file = self.invitation_file.clone().filter(|file| file.exists());
+        let invitation = secret_text("invitation", &self.invitation, &file)?;
+        let invitation = invitation.map(|text| Secret::parse(&text)).transpose()?;
+        Ok(ClientSecurity { caller, invitation, plain_text: self.plain_text })
     }
 }

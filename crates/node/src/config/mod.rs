@@ -3,6 +3,7 @@
 
 mod client;
 mod serve;
+mod tls;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use crate::error::NodeError;
 
 pub use client::ClientFile;
 pub use serve::{AlgorithmTable, LockstepTable, ServeFile, SettingTable};
+pub use tls::TlsTable;
 
 /// Reads a configuration file.
 fn read<T: DeserializeOwned>(path: &Path) -> Result<T, NodeError> {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use cahoots_core::{NodeId, Setting};
 use serde::Deserialize;
 
-use super::{beside, one, read, seconds, thousand};
+use super::{TlsTable, beside, one, read, seconds, thousand};
 use crate::coordinator::CoordinatorConfig;
 use crate::error::NodeError;
+use crate::identity::{Admit, Gate, ServeSecurity};
 use crate::limits::ServeLimits;
 use crate::live::Known;
 use crate::store::Sync;
@@ -40,6 +41,13 @@ pub struct ServeFile {
     /// What strangers and clients may take.
     #[serde(default)]
     pub limits: ServeLimits,
+    /// Certificates: TLS is spoken, and nothing else.
+    pub tls: Option<TlsTable>,
+    /// Plain text may leave this machine.
+    #[serde(default)]
+    pub plain_text: bool,
+    /// Who is let in: "certificates", "tokens" or "anyone".
+    pub admit: Option<Admit>,
     /// The algorithm: `kind`, and its parameters.
     pub algorithm: AlgorithmTable,
     /// What is given before anything is learned; not in lockstep, where the scenario says it.
@@ -134,6 +142,7 @@ impl ServeFile {
     pub fn read(path: &Path) -> Result<ServeFile, NodeError> {
         let mut file: ServeFile = read(path)?;
         file.store = beside(path, &file.store);
+        file.tls = file.tls.map(|tls| tls.beside(path));
         if let Some(states) = file.lockstep.as_mut().and_then(|lockstep| lockstep.states.as_mut()) {
             *states = beside(path, states);
         }
@@ -165,6 +174,29 @@ impl ServeFile {
             tick: seconds(path, "tick", self.tick)?,
             snapshot_every: self.snapshot_every.max(1),
             limits: self.limits.clone(),
+            security: self.security().map_err(|e| NodeError::Config(format!("{}: {e}", path.display())))?,
         })
+    }
+
+    /// Who is let in. What was not asked for is the safest of what can be.
+    fn security(&self) -> Result<ServeSecurity, String> {
+        let plain_text = self.plain_text;
+        let Some(tls) = &self.tls else {
+            return match self.admit {
+                Some(Admit::Certificates) => Err("admit = \"certificates\" needs [tls]: see `cahoots keys init`".into()),
+                Some(Admit::Tokens) if plain_text => Err(
+                    "invitations must not travel in plain text: give [tls], see `cahoots keys init`, instead of plain_text".into(),
+                ),
+                None if plain_text => Err(
+                    "plain_text = true says nothing of who is let in: with admit = \"anyone\", whoever reaches this coordinator can \
+                     claim any number that is free; certificates and invitations need [tls], see `cahoots keys init`"
+                        .into(),
+                ),
+                admit => Ok(ServeSecurity { gate: None, admit: admit.unwrap_or(Admit::Anyone), plain_text }),
+            };
+        };
+        let admit = self.admit.unwrap_or(Admit::Certificates);
+        let gate = Gate::open(tls.files()?, &self.federation, admit)?;
+        Ok(ServeSecurity { gate: Some(Arc::new(gate)), admit, plain_text })
     }
 }

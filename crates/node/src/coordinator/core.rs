@@ -8,6 +8,7 @@ use cahoots_core::link::{Arrival, Ends};
 use cahoots_core::{Keys, Membership, NodeId, ParamError, Seats, Tick};
 use tokio::sync::{mpsc, oneshot};
 
+use super::admission::{self, Admission};
 use super::conduct::{self, Conduct};
 use super::members::{DEPARTED, Members, PREFIX, Refused};
 use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
@@ -38,6 +39,7 @@ pub(super) struct Core {
     terms: String,
     pub(super) members: Members,
     pub(super) conduct: Conduct,
+    pub(super) admission: Admission,
     pub(super) lockstep: Option<Box<dyn Conductor>>,
     pub(super) finish: Option<oneshot::Sender<States>>,
     /// Frames that leave after the next commit.
@@ -114,6 +116,7 @@ impl Core {
             seats,
             members: Members::restore(store.list(PREFIX)?, store.list(DEPARTED)?),
             conduct: Conduct::restore(store.list(conduct::PREFIX)?, config.limits.implausible),
+            admission: Admission::restore(config.security, store.list(admission::PREFIX)?),
             store,
             batch: Batch::default(),
             keys,
@@ -172,13 +175,16 @@ impl Core {
 
     pub(super) fn handle(&mut self, command: Command) {
         match command {
-            Command::Inbound(Inbound::Opened(session, frames)) => self.members.open(session, frames),
+            Command::Inbound(Inbound::Opened(session, peer, frames)) => {
+                self.members.open(session, peer, frames);
+            }
             Command::Inbound(Inbound::Closed(session)) => self.members.close(session),
             Command::Inbound(Inbound::Frame(session, Frame { kind: Some(kind) })) => {
                 self.frame(session, kind)
             }
             Command::Inbound(Inbound::Frame(..)) => {}
             Command::Tick => {
+                self.look_again();
                 if self.lockstep.is_none() {
                     let now = self.clock.now();
                     if self.machine.wake().is_some_and(|due| due <= now) {
@@ -204,6 +210,17 @@ impl Core {
             }
             Command::Release(client, answer) => {
                 let _ = answer.send(self.release(client));
+            }
+            Command::Invite(client, time, answer) => {
+                // Nobody is told of an invitation that a crash could take back.
+                let invited = self.invite(client, time);
+                let saved = self.flush(false).map_err(NodeError::from);
+                let _ = answer.send(saved.and(invited));
+            }
+            Command::Uninvite(client, answer) => {
+                let withdrawn = self.uninvite(client);
+                let saved = self.flush(false).map_err(NodeError::from);
+                let _ = answer.send(saved.and(withdrawn));
             }
             Command::Backup(path, answer) => {
                 // What has been taken is on disk before it is copied.
@@ -259,12 +276,15 @@ impl Core {
     }
 
     fn hello(&mut self, session: Session, hello: Hello) {
-        let Some(frames) = self.members.stranger(session) else { return };
+        let Some((peer, frames)) = self.members.stranger(session) else { return };
         let client = NodeId(hello.client);
         let clients = self.seats.clients();
         let ends = if client.index() < clients { self.machine.ends(client) } else { Ends::default() };
         let (federation, parameters) = (&self.header.federation, self.header.parameters);
-        let refused = self.members.refuse(&hello, federation, clients, parameters, ends);
+        let refused = self
+            .admission
+            .refuse(&self.members, &hello, &peer, federation)
+            .or_else(|| self.members.refuse(&hello, federation, clients, parameters, ends));
         let disbelieved = self.conduct.refuses(client, hello.rejoins);
         let refused = refused.or(disbelieved.map(|reason| Refused { reason, last: true }));
         if let Some(Refused { reason, last }) = refused {
@@ -285,15 +305,17 @@ impl Core {
             self.machine.behind(now, client, hello.received, &self.keys, &mut self.batch);
         }
         self.machine.queues().confirmed(client, hello.received);
-        let (new_start, new) = (!self.members.knows_start(&hello), self.members.bind(&hello));
-        if new_start {
+        let known = self.members.knows_start(&hello) && self.members.knows_secret(&hello);
+        let new = self.members.bind(&hello);
+        self.granted_by_invitation(&hello);
+        if !known {
             let (key, owner) = self.members.save(client);
             self.batch.set(key, owner);
         }
         if new && self.lockstep.is_none() {
             self.event(Event::Membership(Membership::Joined(client)));
         }
-        self.members.connect(client, session, frames, hello.received);
+        self.members.connect(client, session, peer, frames, hello.received);
         let Ends { sent, received } = self.machine.ends(client);
         let (terms, parameters) = (self.terms.clone(), self.header.parameters);
         let (version, params) = self.machine.params();

@@ -10,6 +10,7 @@ use super::core::Core;
 use super::{Command, CoordinatorConfig, CoordinatorStatus, MemberStatus};
 use crate::books::Books;
 use crate::error::NodeError;
+use crate::identity::Peer;
 use crate::platform::Platform;
 use crate::transport::proto::Frame;
 use crate::transport::{Inbound, Session};
@@ -25,7 +26,7 @@ impl SteppedCoordinator {
 
     /// A new connection, and the way out to it.
     pub fn opened(&mut self, session: Session, frames: mpsc::Sender<Frame>) {
-        self.0.handle(Command::Inbound(Inbound::Opened(session, frames)));
+        self.0.handle(Command::Inbound(Inbound::Opened(session, Peer::default(), frames)));
     }
 
     /// A frame.

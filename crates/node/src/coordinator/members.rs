@@ -1,13 +1,15 @@
 //! Who is a member, and who is here: a client number belongs to the first store
-//! that claimed it.
+//! that claimed it, and where numbers are granted, to who was granted it.
 
 use std::collections::BTreeMap;
 
 use cahoots_core::link::Ends;
 use cahoots_core::{NodeId, wire};
 use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq;
 use tokio::sync::mpsc;
 
+use crate::identity::{Peer, digest};
 use crate::limits::{NAME, cut};
 use crate::transport::proto::{Frame, Hello};
 use crate::transport::{Outbox, Session};
@@ -15,6 +17,8 @@ use crate::transport::{Outbox, Session};
 /// A client that is connected.
 pub(super) struct Connected {
     pub(super) session: Session,
+    /// Who it has shown to be.
+    pub(super) peer: Peer,
     pub(super) outbox: Outbox,
     /// A confirmation is due after the next flush.
     pub(super) confirmation_due: bool,
@@ -29,6 +33,8 @@ pub(super) struct Owner {
     epoch: u64,
     /// It was told to leave, and is not let in again.
     pub(super) removed: bool,
+    /// Digest of the secret that it made when it joined; empty where it gave none.
+    secret: Vec<u8>,
     /// How often its store had been written when it was last heard of.
     #[serde(skip)]
     position: u64,
@@ -38,8 +44,23 @@ impl Owner {
     /// Whoever said this hello.
     fn of(hello: &Hello) -> Owner {
         let epoch = hello.epochs.last().copied().unwrap_or_default();
-        Owner { instance: hello.instance.clone(), epoch, removed: false, position: hello.began_at }
+        let (instance, secret) = (hello.instance.clone(), secret_of(hello));
+        Owner { instance, epoch, removed: false, secret, position: hello.began_at }
     }
+
+    /// As it was stored; before there were secrets, without one.
+    fn restore(stored: &[u8]) -> Option<Owner> {
+        let before = || {
+            let (instance, epoch, removed) = postcard::from_bytes(stored).ok()?;
+            Some(Owner { instance, epoch, removed, secret: Vec::new(), position: 0 })
+        };
+        postcard::from_bytes(stored).ok().or_else(before)
+    }
+}
+
+/// What is kept of the secret in a hello.
+fn secret_of(hello: &Hello) -> Vec<u8> {
+    if hello.secret.is_empty() { Vec::new() } else { digest(&hello.secret).to_vec() }
 }
 
 /// Members and connections.
@@ -50,7 +71,7 @@ pub(super) struct Members {
     /// Stores whose number was freed: what they sent is merged, and must not come again.
     departed: BTreeMap<NodeId, Vec<Vec<u8>>>,
     /// Connections that have not said hello.
-    strangers: BTreeMap<Session, mpsc::Sender<Frame>>,
+    strangers: BTreeMap<Session, (Peer, mpsc::Sender<Frame>)>,
     pub(super) connected: BTreeMap<NodeId, Connected>,
     sessions: BTreeMap<Session, NodeId>,
 }
@@ -76,7 +97,12 @@ pub(super) struct Refused {
 impl Members {
     /// Members as they were stored.
     pub(super) fn restore(stored: Vec<(String, Vec<u8>)>, departed: Vec<(String, Vec<u8>)>) -> Members {
-        Members { owners: by_client(PREFIX, stored), departed: by_client(DEPARTED, departed), ..Members::default() }
+        let owner = |(key, owner): (String, Vec<u8>)| {
+            let client = NodeId(key.strip_prefix(PREFIX)?.parse().ok()?);
+            Some((client, Owner::restore(&owner)?))
+        };
+        let owners = stored.into_iter().filter_map(owner).collect();
+        Members { owners, departed: by_client(DEPARTED, departed), ..Members::default() }
     }
 
     /// What is to be stored of a client, and under which name; empty when its number is free.
@@ -109,7 +135,8 @@ impl Members {
 
     /// A client will not come back under its number, until that is free again.
     pub(super) fn remove(&mut self, client: NodeId) {
-        let nobody = || Owner { instance: Vec::new(), epoch: 0, removed: true, position: 0 };
+        let nobody =
+            || Owner { instance: Vec::new(), epoch: 0, removed: true, secret: Vec::new(), position: 0 };
         self.owners.entry(client).or_insert_with(nobody).removed = true;
         self.drop_client(client);
     }
@@ -132,12 +159,12 @@ impl Members {
         }
     }
 
-    pub(super) fn open(&mut self, session: Session, frames: mpsc::Sender<Frame>) {
-        self.strangers.insert(session, frames);
+    pub(super) fn open(&mut self, session: Session, peer: Peer, frames: mpsc::Sender<Frame>) {
+        self.strangers.insert(session, (peer, frames));
     }
 
     /// The connection of someone who has not said hello.
-    pub(super) fn stranger(&mut self, session: Session) -> Option<mpsc::Sender<Frame>> {
+    pub(super) fn stranger(&mut self, session: Session) -> Option<(Peer, mpsc::Sender<Frame>)> {
         self.strangers.remove(&session)
     }
 
@@ -148,7 +175,7 @@ impl Members {
 
     /// A number belongs to whoever said this hello, which was not refused; `true` when it is a new member.
     pub(super) fn bind(&mut self, hello: &Hello) -> bool {
-        if self.knows_start(hello) {
+        if self.knows_start(hello) && self.knows_secret(hello) {
             return false;
         }
         self.owners.insert(NodeId(hello.client), Owner::of(hello)).is_none()
@@ -165,18 +192,30 @@ impl Members {
         hello.rejoins && owner.is_none_or(|owner| !hello.epochs.contains(&owner.epoch))
     }
 
+    /// Whether a number belongs to who knows this secret, by which it was once let in.
+    pub(super) fn knows_secret(&self, hello: &Hello) -> bool {
+        let owner = self.owners.get(&NodeId(hello.client));
+        owner.is_some_and(|owner| bool::from(owner.secret.ct_eq(&secret_of(hello))))
+    }
+
+    /// Whether a number belongs to someone who has a secret.
+    pub(super) fn has_secret(&self, client: NodeId) -> bool {
+        self.owners.get(&client).is_some_and(|owner| !owner.secret.is_empty())
+    }
+
     /// A client is here; an older connection of the same client is dropped.
     pub(super) fn connect(
         &mut self,
         client: NodeId,
         session: Session,
+        peer: Peer,
         frames: mpsc::Sender<Frame>,
         received: u64,
     ) {
         self.drop_client(client);
         self.sessions.insert(session, client);
         let outbox = Outbox::new(frames, received);
-        self.connected.insert(client, Connected { session, outbox, confirmation_due: false });
+        self.connected.insert(client, Connected { session, peer, outbox, confirmation_due: false });
     }
 
     /// Closes whatever this session was.

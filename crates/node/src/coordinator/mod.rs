@@ -1,6 +1,7 @@
 //! The coordinator: one machine, one store, one thread that takes everything in
 //! turn, and the streams around it.
 
+mod admission;
 mod conduct;
 mod core;
 pub(crate) mod inside;
@@ -23,6 +24,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::control::Order;
 use crate::error::NodeError;
+use crate::identity::{Gate, ServeSecurity, may_be_plain};
 use crate::limits::{Counters, Refusals, ServeLimits};
 use crate::live::Known;
 use crate::platform::Platform;
@@ -35,6 +37,9 @@ pub use self::membership::MemberStatus;
 
 /// Commands that may wait for the machine: beyond that, clients are held back.
 const QUEUE: usize = 1024;
+
+/// How often certificates are looked at: a revocation holds after so long.
+const WATCH: Duration = Duration::from_millis(500);
 
 /// What a coordinator needs to know.
 #[derive(Clone, Debug)]
@@ -55,6 +60,8 @@ pub struct CoordinatorConfig {
     pub snapshot_every: u64,
     /// What strangers and clients may take.
     pub limits: ServeLimits,
+    /// Who is let in, and how it shows who it is.
+    pub security: ServeSecurity,
 }
 
 /// What a coordinator tells about itself.
@@ -109,6 +116,8 @@ enum Command {
     Remove(NodeId, oneshot::Sender<Result<(), NodeError>>),
     Restore(NodeId, oneshot::Sender<Result<bool, NodeError>>),
     Release(NodeId, oneshot::Sender<Result<(), NodeError>>),
+    Invite(NodeId, Duration, oneshot::Sender<Result<String, NodeError>>),
+    Uninvite(NodeId, oneshot::Sender<Result<usize, NodeError>>),
     Backup(PathBuf, oneshot::Sender<Result<(), NodeError>>),
     Params(oneshot::Sender<(u64, String)>),
     /// All parameters, in TOML.
@@ -152,6 +161,7 @@ pub type States = Vec<Vec<u8>>;
 ///     tick: Duration::from_secs(1),
 ///     snapshot_every: 1000,
 ///     limits: Default::default(),
+///     security: Default::default(),
 /// })?);
 /// let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
 /// let url = format!("http://{}", listener.local_addr()?);
@@ -177,6 +187,8 @@ pub struct Coordinator {
     finished: Option<oneshot::Receiver<States>>,
     tick: Duration,
     limits: ServeLimits,
+    gate: Option<Arc<Gate>>,
+    plain_text: bool,
     counters: Arc<Counters>,
 }
 
@@ -184,6 +196,7 @@ impl Coordinator {
     /// Opens the store, replays what a kill interrupted, and is ready for streams.
     pub fn start(config: CoordinatorConfig) -> Result<Coordinator, NodeError> {
         let (tick, limits) = (config.tick, config.limits.clone());
+        let (gate, plain_text) = (config.security.gate.clone(), config.security.plain_text);
         let (finish, finished) = oneshot::channel();
         let core = Core::open(config, finish, &Platform::System)?;
         let (commands, inbox) = mpsc::channel(QUEUE);
@@ -197,12 +210,26 @@ impl Coordinator {
             finished: Some(finished),
             tick,
             limits,
+            gate,
+            plain_text,
             counters: Arc::default(),
         })
     }
 
+    /// Refuses to speak plain text to other machines, unless that was asked for.
+    pub fn may_listen(&self, listener: &TcpListener) -> Result<(), NodeError> {
+        if self.gate.is_some() {
+            return Ok(());
+        }
+        let host = listener.local_addr().map_err(|e| NodeError::Network(e.to_string()))?.ip().to_string();
+        let what = format!("this coordinator would listen on {host}");
+        let fix = "`cahoots keys init DIR --federation NAME --host HOST` makes keys, and `[tls] keys = \"DIR/coordinator\"` uses them";
+        may_be_plain(&host, self.plain_text, &what, fix).map_err(NodeError::Config)
+    }
+
     /// Serves streams on `listener` until the coordinator stops or fails.
     pub async fn serve(&self, listener: TcpListener) -> Result<(), NodeError> {
+        self.may_listen(&listener)?;
         let ticks = self.commands.clone();
         let interval = self.tick;
         let ticking = tokio::spawn(async move {
@@ -215,14 +242,23 @@ impl Coordinator {
                 }
             }
         });
-        let (limits, counters) = (self.limits.clone(), self.counters.clone());
-        let serving = transport::serve(listener, self.commands.clone(), limits, counters, self.ended());
+        let watching = self.gate.clone().map(|gate| {
+            tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(WATCH).await;
+                    gate.refresh();
+                }
+            })
+        });
+        let (limits, counters, gate) = (self.limits.clone(), self.counters.clone(), self.gate.clone());
+        let serving = transport::serve(listener, gate, self.commands.clone(), limits, counters, self.ended());
         let served = tokio::select! {
             served = serving => served,
             // Clients that will not let go are left behind.
             () = async { self.ended().await; tokio::time::sleep(Duration::from_secs(1)).await } => Ok(()),
         };
         ticking.abort();
+        watching.inspect(|watching| watching.abort());
         served.map_err(NodeError::Network)
     }
 
@@ -265,6 +301,16 @@ impl Coordinator {
         self.ask(|answer| Command::Restore(NodeId(client), answer)).await?
     }
 
+    /// Grants a number to whoever comes with what this gives, once, and before `valid` is over.
+    pub async fn invite(&self, client: u32, valid: Duration) -> Result<String, NodeError> {
+        self.ask(|answer| Command::Invite(NodeId(client), valid, answer)).await?
+    }
+
+    /// Takes back the invitations to a number that nobody has used; gives how many.
+    pub async fn uninvite(&self, client: u32) -> Result<usize, NodeError> {
+        self.ask(|answer| Command::Uninvite(NodeId(client), answer)).await?
+    }
+
     /// Copies the store, as it is now, to another path; the federation goes on meanwhile.
     pub async fn backup(&self, to: PathBuf) -> Result<(), NodeError> {
         self.ask(|answer| Command::Backup(to, answer)).await?
@@ -299,6 +345,16 @@ impl Coordinator {
                 let resumes = self.restore(client).await?;
                 let next = if resumes { "it goes on" } else { "`cahoots rejoin` the client" };
                 Ok(json!({ "restored": client, "next": next }))
+            }
+            Order::Invite { client, days } => {
+                let valid = Duration::try_from_secs_f64(days * 86_400.0).map_err(|_| {
+                    NodeError::Request(format!("an invitation holds for a number of days, not {days}"))
+                })?;
+                let invitation = self.invite(client, valid).await?;
+                Ok(json!({ "client": client, "invitation": invitation, "days": days }))
+            }
+            Order::Uninvite { client } => {
+                self.uninvite(client).await.map(|withdrawn| json!({ "withdrawn": withdrawn }))
             }
             Order::Backup { to } => self.backup(to.clone()).await.map(|()| json!({ "copied": to })),
             Order::Params { set } => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep};
 
@@ -22,9 +22,37 @@ const QUIET: Duration = Duration::from_secs(1);
 /// Connections taken in a row before others get their turn.
 const TURN: usize = 64;
 
+/// Where connections come from.
+pub trait Accepts {
+    /// One of them.
+    type Stream;
+
+    /// The next one.
+    fn poll_one(&self, cx: &mut Context<'_>) -> Poll<io::Result<Self::Stream>>;
+}
+
+impl Accepts for TcpListener {
+    type Stream = TcpStream;
+
+    fn poll_one(&self, cx: &mut Context<'_>) -> Poll<io::Result<TcpStream>> {
+        self.poll_accept(cx).map_ok(|(stream, _)| {
+            let _ = stream.set_nodelay(true);
+            stream
+        })
+    }
+}
+
+impl Accepts for UnixListener {
+    type Stream = UnixStream;
+
+    fn poll_one(&self, cx: &mut Context<'_>) -> Poll<io::Result<UnixStream>> {
+        self.poll_accept(cx).map_ok(|(stream, _)| stream)
+    }
+}
+
 /// A listener that lets a limited number of connections in.
-pub struct Door {
-    listener: TcpListener,
+pub struct Door<L = TcpListener> {
+    listener: L,
     places: Arc<Semaphore>,
     most: usize,
     counters: Arc<Counters>,
@@ -32,31 +60,28 @@ pub struct Door {
     spoken: Option<Instant>,
 }
 
-impl Door {
+impl<L: Accepts> Door<L> {
     /// At most `most` connections at once.
-    pub fn new(listener: TcpListener, most: usize, counters: Arc<Counters>) -> Door {
+    pub fn new(listener: L, most: usize, counters: Arc<Counters>) -> Door<L> {
         let places = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
         Door { listener, places, most, counters, pause: None, spoken: None }
     }
 
     /// The next connection, and the place that it takes until it is dropped.
-    pub async fn next(&mut self) -> (TcpStream, OwnedSemaphorePermit) {
+    pub async fn next(&mut self) -> (L::Stream, OwnedSemaphorePermit) {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
     /// The same, polled.
-    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<(TcpStream, OwnedSemaphorePermit)> {
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<(L::Stream, OwnedSemaphorePermit)> {
         for _ in 0..TURN {
             if let Some(pause) = &mut self.pause {
                 ready!(pause.as_mut().poll(cx));
                 self.pause = None;
             }
-            match ready!(self.listener.poll_accept(cx)) {
-                Ok((stream, _)) => match self.places.clone().try_acquire_owned() {
-                    Ok(place) => {
-                        let _ = stream.set_nodelay(true);
-                        return Poll::Ready((stream, place));
-                    }
+            match ready!(self.listener.poll_one(cx)) {
+                Ok(stream) => match self.places.clone().try_acquire_owned() {
+                    Ok(place) => return Poll::Ready((stream, place)),
                     Err(_) => {
                         Counters::count(&self.counters.connections);
                         let (most, all) = (self.most, self.counters.read().connections);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 
 pub use counters::{Counters, Refusals};
-pub use door::Door;
+pub use door::{Accepts, Door};
 pub use files::raise_files;
 pub use words::{NAME, REASON, cut};
 

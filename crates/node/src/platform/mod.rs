@@ -176,7 +176,7 @@ impl Platform {
     /// Makes a folder, and those that it is in.
     pub fn create_folder(&self, folder: &Path) -> io::Result<()> {
         match self {
-            Platform::System => std::fs::create_dir_all(folder),
+            Platform::System => crate::identity::Private::folder(folder),
             Platform::Simulated(_) => Ok(()),
         }
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::identity::Private;
 use crate::platform::{File, Opening, Platform};
 
 /// What "on disk" means.
@@ -78,6 +79,9 @@ impl Files {
     /// Takes the store for this process alone; `None` when another has it.
     pub(super) fn lock(&self) -> io::Result<Option<Lock>> {
         self.platform.create_folder(folder(&self.checkpoint))?;
+        if matches!(self.platform, Platform::System) {
+            self.tighten();
+        }
         let file = self.platform.open(&self.beside("lock"), Opening::ToWrite)?;
         Ok(file.try_lock()?.then(|| Lock(file)))
     }
@@ -90,6 +94,27 @@ impl Files {
     /// Removes one of them, if that can be done.
     pub(super) fn discard(&self, path: &Path) {
         let _ = self.platform.remove(path);
+    }
+
+    /// What others may read, from a copy or an older version, is its owner's alone from now on.
+    fn tighten(&self) {
+        let name = self.checkpoint.file_name().unwrap_or_default().as_encoded_bytes();
+        let ours = |file: &[u8]| match file.strip_prefix(name) {
+            Some([]) => true,
+            Some([b'.', rest @ ..]) => {
+                matches!(rest, b"mark" | b"lock" | b"unfinished")
+                    || rest.ends_with(b".log")
+                    || rest.starts_with(b"old-")
+            }
+            _ => false,
+        };
+        for entry in std::fs::read_dir(folder(&self.checkpoint)).into_iter().flatten().flatten() {
+            if ours(entry.file_name().as_encoded_bytes())
+                && let Err(error) = Private::tighten(&entry.path())
+            {
+                tracing::warn!(%error, path = %entry.path().display(), "others may read this file: `chmod 600` it as its owner");
+            }
+        }
     }
 
     fn beside(&self, extension: &str) -> PathBuf {

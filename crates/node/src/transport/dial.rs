@@ -1,5 +1,7 @@
 //! A client's end of the stream.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -8,35 +10,77 @@ use tonic::Streaming;
 use tonic::transport::Endpoint;
 
 use super::MAX_FRAME;
+use super::connect::{Connector, Verdict};
 use super::proto::Frame;
 use super::proto::federation_client::FederationClient;
+use crate::identity::Caller;
 use crate::limits::{REASON, cut};
 
 /// Frames from the other side.
-pub struct Stream(Streaming<Frame>);
+pub struct Stream {
+    frames: Streaming<Frame>,
+    verdict: Verdict,
+}
 
-/// Opens the stream to a coordinator; what is put into `frames` goes out.
+/// Why there is no stream, or none any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The network: to be tried again.
+    Broken(String),
+    /// One of the two does not believe the other: somebody must do something.
+    Refused(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Failure::Broken(reason) | Failure::Refused(reason)) = self;
+        f.write_str(reason)
+    }
+}
+
+/// Opens the stream to a coordinator in plain text; what is put into `frames` goes out.
 pub async fn dial(coordinator: &str, frames: mpsc::Receiver<Frame>) -> Result<Stream, String> {
+    call(coordinator, None, frames).await.map_err(|failure| failure.to_string())
+}
+
+/// Opens the stream to a coordinator, with TLS if it is at "https://..."; what is put into `frames` goes out.
+pub async fn call(
+    coordinator: &str,
+    caller: Option<Arc<Caller>>,
+    frames: mpsc::Receiver<Frame>,
+) -> Result<Stream, Failure> {
     let endpoint = Endpoint::from_shared(coordinator.to_string())
-        .map_err(|e| format!("{coordinator:?} is no address like \"http://127.0.0.1:7700\": {e}"))?
+        .map_err(|e| {
+            Failure::Broken(format!("{coordinator:?} is no address like \"https://host:7700\": {e}"))
+        })?
         .connect_timeout(Duration::from_secs(5))
-        .tcp_nodelay(true)
         // A peer that vanished without a word is noticed.
         .http2_keep_alive_interval(Duration::from_secs(10))
         .keep_alive_timeout(Duration::from_secs(10))
         .keep_alive_while_idle(true);
-    let channel = endpoint.connect().await.map_err(|e| reason(&e))?;
+    let verdict = Verdict::default();
+    let connector = Connector { caller, verdict: verdict.clone() };
+    let channel = endpoint.connect_with_connector(connector).await;
+    let channel = channel.map_err(|e| failure(&verdict, reason(&e)))?;
     let mut client = FederationClient::new(channel)
         .max_decoding_message_size(MAX_FRAME)
         .max_encoding_message_size(MAX_FRAME);
-    let answer = client.link(ReceiverStream::new(frames)).await.map_err(|e| words(e.message()))?;
-    Ok(Stream(answer.into_inner()))
+    let answer = client.link(ReceiverStream::new(frames)).await;
+    let answer = answer.map_err(|e| failure(&verdict, words(e.message())))?;
+    Ok(Stream { frames: answer.into_inner(), verdict })
 }
 
 impl Stream {
     /// The next frame; `None` when the other side has closed.
-    pub async fn next(&mut self) -> Result<Option<Frame>, String> {
-        self.0.message().await.map_err(|e| words(e.message()))
+    pub async fn next(&mut self) -> Result<Option<Frame>, Failure> {
+        self.frames.message().await.map_err(|e| failure(&self.verdict, words(e.message())))
+    }
+}
+
+fn failure(verdict: &Verdict, broken: String) -> Failure {
+    match verdict.reason() {
+        Some(reason) => Failure::Refused(reason),
+        None => Failure::Broken(broken),
     }
 }
 

@@ -5,20 +5,22 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use crate::identity::{Peer, words};
+use crate::limits::{Counters, ServeLimits};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until};
-use tonic::transport::server::Connected;
-
-use crate::limits::{Counters, ServeLimits};
 
 /// Words come first: a stream is told that it is late, then the connection is closed.
 const GRACE: Duration = Duration::from_millis(500);
+
+/// How TLS begins: a record of the handshake.
+const HANDSHAKE: u8 = 0x16;
 
 /// What one connection may do by now.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub(super) struct Stay {
     pub(super) counters: Arc<Counters>,
     /// Kibibytes of large frames that may still be taken in, over all connections.
     pub(super) room: Arc<Semaphore>,
+    /// Who is there, once that is known.
+    peer: OnceLock<Peer>,
     /// Streams that are welcome.
     welcome: AtomicUsize,
     /// Bytes since it was last a stranger.
@@ -41,7 +45,18 @@ impl Stay {
     pub(super) fn new(limits: ServeLimits, counters: Arc<Counters>, room: Arc<Semaphore>) -> Stay {
         let deadline = Mutex::new(Instant::now() + limits.hello + GRACE);
         let (welcome, read) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Stay { limits, counters, room, welcome, read, deadline, counted: AtomicBool::new(false) }
+        let (peer, counted) = (OnceLock::new(), AtomicBool::new(false));
+        Stay { limits, counters, room, peer, welcome, read, deadline, counted }
+    }
+
+    /// This is who is there.
+    pub(super) fn meet(&self, peer: Peer) {
+        let _ = self.peer.set(peer);
+    }
+
+    /// Who is there: nobody in particular, unless it has shown who it is.
+    pub(super) fn peer(&self) -> Peer {
+        self.peer.get().cloned().unwrap_or_default()
     }
 
     /// One of its streams is welcome.
@@ -54,6 +69,15 @@ impl Stay {
         *self.deadline.lock().expect("no panic under the lock") = Instant::now() + self.limits.hello + GRACE;
         self.read.store(0, Ordering::Release);
         self.welcome.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// It did not get through. Strangers do not fill the log: some of them are named.
+    pub(super) fn refused(&self, from: &str, reason: &str) {
+        Counters::count(&self.counters.identities);
+        let all = self.counters.read().identities;
+        if self.counters.quiet.may_speak() {
+            tracing::warn!(from, reason, all, "refused");
+        }
     }
 
     /// It met a limit: a connection is counted once, by the first one that ends it.
@@ -73,21 +97,36 @@ pub(super) struct Guarded {
     io: TcpStream,
     stay: Arc<Stay>,
     alarm: Pin<Box<Sleep>>,
+    /// Is TLS spoken above?
+    secure: bool,
+    /// Was nothing heard yet?
+    silent: bool,
     _place: OwnedSemaphorePermit,
 }
 
 impl Guarded {
-    pub(super) fn new(io: TcpStream, place: OwnedSemaphorePermit, stay: Stay) -> Guarded {
+    pub(super) fn new(io: TcpStream, place: OwnedSemaphorePermit, stay: Stay, secure: bool) -> Guarded {
         let deadline = *stay.deadline.lock().expect("no panic under the lock");
-        Guarded { io, stay: Arc::new(stay), alarm: Box::pin(sleep_until(deadline)), _place: place }
+        let alarm = Box::pin(sleep_until(deadline));
+        Guarded { io, stay: Arc::new(stay), alarm, secure, silent: true, _place: place }
     }
-}
 
-impl Connected for Guarded {
-    type ConnectInfo = Arc<Stay>;
+    pub(super) fn stay(&self) -> &Arc<Stay> {
+        &self.stay
+    }
 
-    fn connect_info(&self) -> Arc<Stay> {
-        self.stay.clone()
+    /// Where it comes from.
+    pub(super) fn address(&self) -> String {
+        self.io.peer_addr().map_or_else(|_| "nowhere".into(), |address| address.to_string())
+    }
+
+    /// Whoever speaks TLS to who does not, or the other way round, is told apart by its first byte.
+    fn first_heard(&mut self, byte: u8) {
+        self.silent = false;
+        if (byte == HANDSHAKE) != self.secure {
+            let reason = if self.secure { words::PLAIN_TO_TLS } else { words::TLS_TO_PLAIN };
+            self.stay.refused(&self.address(), reason);
+        }
     }
 }
 
@@ -111,6 +150,11 @@ impl AsyncRead for Guarded {
         }
         let before = buf.filled().len();
         ready!(Pin::new(&mut this.io).poll_read(cx, buf))?;
+        if this.silent
+            && let Some(byte) = buf.filled().get(before).copied()
+        {
+            this.first_heard(byte);
+        }
         let came = buf.filled().len() - before;
         let all = this.stay.read.fetch_add(came, Ordering::AcqRel) + came;
         if all > this.stay.limits.hello_bytes && !this.stay.is_welcome() {

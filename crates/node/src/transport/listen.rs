@@ -5,7 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
@@ -18,7 +18,9 @@ use super::guard::{Guarded, Stay};
 use super::pass::{Checked, Outgoing, Pass};
 use super::proto::Frame;
 use super::proto::federation_server::{Federation, FederationServer};
+use super::secured::{Secured, secure};
 use super::{MAX_FRAME, Outbox, refusal};
+use crate::identity::{Gate, Peer};
 use crate::limits::{Counters, Door, ServeLimits};
 
 /// Names one connection.
@@ -33,8 +35,8 @@ const STREAMS: u32 = 2;
 /// What comes in over all connections.
 #[derive(Debug)]
 pub enum Inbound {
-    /// A new connection, and the way out to it.
-    Opened(Session, mpsc::Sender<Frame>),
+    /// A new connection, who is there, and the way out to it.
+    Opened(Session, Peer, mpsc::Sender<Frame>),
     /// A frame.
     Frame(Session, Frame),
     /// The connection is gone.
@@ -84,7 +86,7 @@ async fn read<T: From<Inbound>>(
         }
     };
     let words = frames.downgrade();
-    if inbound.send(Inbound::Opened(session, frames).into()).await.is_err()
+    if inbound.send(Inbound::Opened(session, pass.stay.peer(), frames).into()).await.is_err()
         || inbound.send(Inbound::Frame(session, first).into()).await.is_err()
     {
         return;
@@ -113,28 +115,44 @@ async fn read<T: From<Inbound>>(
     let _ = inbound.send(Inbound::Closed(session).into()).await;
 }
 
-/// Connections as they are let in.
+/// Connections that have become secure and were not taken yet.
+const SECURED: usize = 64;
+
+/// Connections as they are let in. Where TLS is spoken, each becomes secure by itself: who is slow about it holds
+/// nobody up.
 struct Incoming {
     door: Door,
+    gate: Option<Arc<Gate>>,
     limits: ServeLimits,
     counters: Arc<Counters>,
     room: Arc<Semaphore>,
+    secured: (mpsc::Sender<Secured>, mpsc::Receiver<Secured>),
 }
 
 impl Stream for Incoming {
-    type Item = io::Result<Guarded>;
+    type Item = io::Result<Secured>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.door.poll_next(cx).map(|(stream, place)| {
-            let stay = Stay::new(self.limits.clone(), self.counters.clone(), self.room.clone());
-            Some(Ok(Guarded::new(stream, place, stay)))
-        })
+        let this = &mut *self;
+        if let Poll::Ready(Some(secured)) = this.secured.1.poll_recv(cx) {
+            return Poll::Ready(Some(Ok(secured)));
+        }
+        loop {
+            let (stream, place) = ready!(this.door.poll_next(cx));
+            let stay = Stay::new(this.limits.clone(), this.counters.clone(), this.room.clone());
+            let guarded = Guarded::new(stream, place, stay, this.gate.is_some());
+            match &this.gate {
+                None => return Poll::Ready(Some(Ok(Secured::Plain(guarded)))),
+                Some(gate) => drop(tokio::spawn(secure(gate.tls(), guarded, this.secured.0.clone()))),
+            }
+        }
     }
 }
 
-/// Serves streams until `stop`; everything that comes in goes to `inbound`.
+/// Serves streams until `stop`; everything that comes in goes to `inbound`. With a gate, all of it is TLS.
 pub async fn serve<T: From<Inbound> + Send + 'static>(
     listener: TcpListener,
+    gate: Option<Arc<Gate>>,
     inbound: mpsc::Sender<T>,
     limits: ServeLimits,
     counters: Arc<Counters>,
@@ -148,6 +166,7 @@ pub async fn serve<T: From<Inbound> + Send + 'static>(
     // The largest frame always finds room, alone.
     let room = limits.frames_bytes.max(MAX_FRAME) >> 10;
     let room = Arc::new(Semaphore::new(room.min(Semaphore::MAX_PERMITS)));
+    let incoming = Incoming { door, gate, limits, counters, room, secured: mpsc::channel(SECURED) };
     Server::builder()
         // A peer that vanished without a word is noticed, and so is one that does not read.
         .http2_keepalive_interval(Some(idle / 2))
@@ -156,7 +175,7 @@ pub async fn serve<T: From<Inbound> + Send + 'static>(
         .initial_connection_window_size(UNREAD)
         .max_concurrent_streams(STREAMS)
         .add_service(Checked(service))
-        .serve_with_incoming_shutdown(Incoming { door, limits, counters, room }, stop)
+        .serve_with_incoming_shutdown(incoming, stop)
         .await
         .map_err(|e| e.to_string())
 }

@@ -1,12 +1,14 @@
 //! How bytes travel: the stream format, its gRPC server and its gRPC client.
-//! Nothing here knows what a machine is; whoever secures a connection does it here.
+//! Nothing here knows what a machine is; connections become secure here, below HTTP/2.
 
 mod codec;
+mod connect;
 mod dial;
 mod guard;
 mod listen;
 mod outbox;
 mod pass;
+mod secured;
 mod weighed;
 
 #[allow(missing_docs, clippy::all)]
@@ -18,7 +20,7 @@ pub mod proto {
 use cahoots_core::drive::Waiting;
 use cahoots_core::{NodeId, wire};
 
-pub use dial::{Stream, dial};
+pub use dial::{Failure, Stream, call, dial};
 pub use listen::{Inbound, Session, serve};
 pub use outbox::{Outbox, WINDOW};
 pub use proto::frame::Kind;

@@ -1,6 +1,7 @@
 //! A federation in this process, and clients that speak the stream themselves.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub(crate) mod keys;
 pub(crate) mod stranger;
 
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use cahoots_core::drive::{Saved, saved_server};
 use cahoots_core::{Keys, LinearStats, NodeId, Setting, wire};
 use cahoots_node::client::{Client, ClientConfig};
 use cahoots_node::coordinator::{Coordinator, CoordinatorConfig, CoordinatorStatus, MemberStatus};
+use cahoots_node::identity::{ClientSecurity, ServeSecurity};
 use cahoots_node::limits::{ClientLimits, Refusals, ServeLimits};
 use cahoots_node::store::{Store, Sync};
 use cahoots_node::transport::proto::{Frame, Hello, Welcome};
@@ -56,6 +58,18 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// A client of this federation, wherever its coordinator is.
 pub(crate) fn open(known: &Arc<Known>, folder: &Path, url: &str, client: u32) -> Client {
+    open_as(known, folder, url, client, ClientSecurity::default(), None)
+}
+
+/// The same, showing who it is; with terms it decides before it is let in.
+pub(crate) fn open_as(
+    known: &Arc<Known>,
+    folder: &Path,
+    url: &str,
+    client: u32,
+    security: ClientSecurity,
+    terms: Option<Terms>,
+) -> Client {
     Client::open(ClientConfig {
         known: known.clone(),
         federation: FEDERATION.into(),
@@ -63,12 +77,13 @@ pub(crate) fn open(known: &Arc<Known>, folder: &Path, url: &str, client: u32) ->
         client,
         store: store_of(folder, client),
         sync: Sync::Memory,
-        terms: None,
+        terms,
         tick: TICK,
         expiry: Duration::from_secs(3600),
         snapshot_every: 1000,
         longest_pause: TICK,
         limits: ClientLimits::default(),
+        security,
     })
     .unwrap()
 }
@@ -108,7 +123,35 @@ impl Federation {
 
     /// With limits of its own.
     pub(crate) fn start_within(known: &Arc<Known>, terms: Terms, limits: ServeLimits) -> Federation {
-        Federation::at(known, terms, Arc::new(tempfile::tempdir().unwrap()), "127.0.0.1:0", limits)
+        Federation::at(
+            known,
+            terms,
+            Arc::new(tempfile::tempdir().unwrap()),
+            "127.0.0.1:0",
+            limits,
+            Default::default(),
+        )
+    }
+
+    /// With whom it lets in.
+    pub(crate) fn start_secure(
+        known: &Arc<Known>,
+        terms: Terms,
+        limits: ServeLimits,
+        security: ServeSecurity,
+    ) -> Federation {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        Federation::at(known, terms, folder, "127.0.0.1:0", limits, security)
+    }
+
+    /// Where it was, with whom it lets in.
+    pub(crate) fn resume_secure(
+        known: &Arc<Known>,
+        terms: Terms,
+        folder: Arc<tempfile::TempDir>,
+        security: ServeSecurity,
+    ) -> Federation {
+        Federation::at(known, terms, folder, "127.0.0.1:0", ServeLimits::default(), security)
     }
 
     /// Where it was, if it was there before.
@@ -118,7 +161,7 @@ impl Federation {
         folder: Arc<tempfile::TempDir>,
         address: &str,
     ) -> Federation {
-        Federation::at(known, terms, folder, address, ServeLimits::default())
+        Federation::at(known, terms, folder, address, ServeLimits::default(), Default::default())
     }
 
     fn at(
@@ -127,6 +170,7 @@ impl Federation {
         folder: Arc<tempfile::TempDir>,
         address: &str,
         limits: ServeLimits,
+        security: ServeSecurity,
     ) -> Federation {
         let runtime = runtime();
         let config = CoordinatorConfig {
@@ -138,17 +182,19 @@ impl Federation {
             tick: TICK,
             snapshot_every: 1000,
             limits,
+            security: security.clone(),
         };
         let coordinator = Arc::new(Coordinator::start(config).unwrap());
         let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
+        let scheme = if security.gate.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{}", listener.local_addr().unwrap());
         let served = coordinator.clone();
         let serving = runtime.spawn(async move { drop(served.serve(listener).await) });
         Federation { known: known.clone(), terms, folder, runtime, url, coordinator, serving }
     }
 
     pub(crate) fn address(&self) -> String {
-        self.url.trim_start_matches("http://").into()
+        self.url.split_once("://").unwrap().1.into()
     }
 
     /// A client as it is, connected.
@@ -207,6 +253,14 @@ impl Federation {
         self.runtime.block_on(self.coordinator.restore(client)).map_err(|e| e.to_string())
     }
 
+    pub(crate) fn invite(&self, client: u32, valid: Duration) -> Result<String, String> {
+        self.runtime.block_on(self.coordinator.invite(client, valid)).map_err(|e| e.to_string())
+    }
+
+    pub(crate) fn uninvite(&self, client: u32) -> Result<usize, String> {
+        self.runtime.block_on(self.coordinator.uninvite(client)).map_err(|e| e.to_string())
+    }
+
     pub(crate) fn release(&self, client: u32) -> Result<(), String> {
         self.runtime.block_on(self.coordinator.release(client)).map_err(|e| e.to_string())
     }
@@ -250,6 +304,8 @@ impl Raw {
             began_at: 0,
             began_after: 0,
             rejoins: false,
+            invitation: Vec::new(),
+            secret: Vec::new(),
         }
     }
 

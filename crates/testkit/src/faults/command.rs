@@ -79,7 +79,9 @@ pub fn one(seed: &str, without: &str, decisions: &str) -> ExitCode {
     let places: Result<Vec<usize>, _> =
         without.split(',').filter(|place| *place != "-").map(str::parse).collect();
     let (Ok(seed), Ok(without), Ok(decisions)) = (seed.parse(), places, decisions.parse::<u64>()) else {
-        eprintln!("usage: fault SEED WITHOUT DECISIONS: a number, numbers of faults (1,2) or -, a number (0: all)");
+        eprintln!(
+            "usage: fault SEED WITHOUT DECISIONS: a number, numbers of faults (1,2) or -, a number (0: all)"
+        );
         return ExitCode::from(2);
     };
     let cases = Cases::new(ours());

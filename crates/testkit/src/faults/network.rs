@@ -80,7 +80,10 @@ pub(super) fn words(frame: &Frame) -> String {
         }
         Some(Kind::Envelope(e)) => {
             let sum = crc32fast::hash(&e.payload);
-            format!("message {} (-{}) from {} to {} [{sum:08x}]", e.sequence, e.skipped, e.from as i32, e.to as i32)
+            format!(
+                "message {} (-{}) from {} to {} [{sum:08x}]",
+                e.sequence, e.skipped, e.from as i32, e.to as i32
+            )
         }
         Some(Kind::Confirm(confirm)) => format!("confirmed {} {:?}", confirm.sequence, confirm.peer),
         Some(Kind::Refusal(refusal)) => {

@@ -15,6 +15,8 @@ fn hello() -> Hello {
         began_at: 10,
         began_after: 3,
         rejoins: false,
+        invitation: Vec::new(),
+        secret: Vec::new(),
     }
 }
 
@@ -65,10 +67,10 @@ fn who_does_not_fit_is_told_why_and_what_to_do() {
 fn a_client_has_one_connection_the_newest() {
     let mut members = Members::default();
     for session in [1, 2] {
-        members.open(session, channel());
-        let frames = members.stranger(session).unwrap();
+        members.open(session, Peer::default(), channel());
+        let (peer, frames) = members.stranger(session).unwrap();
         assert!(members.stranger(session).is_none(), "a second hello on one connection");
-        members.connect(NodeId(0), session, frames, 0);
+        members.connect(NodeId(0), session, peer, frames, 0);
     }
     assert_eq!((members.client(1), members.client(2)), (None, Some(NodeId(0))));
     // The end of the old one is not the end of the new one.
@@ -90,6 +92,22 @@ fn bindings_are_what_was_stored() {
     restored.release(NodeId(1));
     assert_eq!(restored.save(NodeId(1)), (key, Vec::new()));
     assert!(Members::restore(vec![restored.save(NodeId(1))], Vec::new()).bind(&hello()), "a free number");
+}
+
+/// Members of a store that was written before there were secrets are members still.
+#[test]
+fn bindings_without_a_secret_are_read() {
+    let before = postcard::to_stdvec(&(vec![1u8; 16], 40u64, false)).unwrap();
+    let mut members = Members::restore(vec![("member/1".into(), before)], Vec::new());
+    assert!(
+        members.knows_start(&hello()) && members.knows_secret(&hello()) && !members.has_secret(NodeId(1))
+    );
+    let now = Hello { secret: vec![5; 32], ..hello() };
+    assert!(!members.knows_secret(&now));
+    assert!(!members.bind(&now), "no new member");
+    let (key, owner) = members.save(NodeId(1));
+    let members = Members::restore(vec![(key, owner)], Vec::new());
+    assert!(members.knows_secret(&now) && !members.knows_secret(&hello()));
 }
 
 /// A store that was put back from an old copy, or used twice.
@@ -123,7 +141,7 @@ fn a_store_that_went_back_in_time_is_refused() {
 fn two_processes_on_copies_of_one_store_are_told_apart() {
     let mut members = Members::default();
     members.bind(&hello());
-    members.connect(NodeId(1), 7, channel(), 0);
+    members.connect(NodeId(1), 7, Peer::default(), channel(), 0);
     let copy = Hello { epochs: vec![40, 41], ..hello() };
     let refused = members.refuse(&copy, "test", 3, 7, Ends { sent: 2, received: 3 }).unwrap();
     assert!(refused.reason.contains("is connected already") && !refused.last);

@@ -48,7 +48,8 @@ pub(super) fn replay<N: Node + ?Sized>(
     for commit in commits {
         for entry in &commit.entries {
             let read = postcard::take_from_bytes::<Timed<Input<()>>>(entry);
-            let (Timed { input, .. }, _) = read.map_err(|e| format!("an entry of {me} makes no sense: {e}"))?;
+            let (Timed { input, .. }, _) =
+                read.map_err(|e| format!("an entry of {me} makes no sense: {e}"))?;
             machine.replay(entry, keys).map_err(|e| format!("an entry of {me} cannot be replayed: {e}"))?;
             let step = machine.take_step();
             shadow.books.enter(me, step.facts);

@@ -362,6 +362,7 @@ impl<'a> World<'a> {
             snapshot_every: self.plan.snapshot_every,
             longest_pause: Duration::from_micros(LONGEST_PAUSE),
             limits: Default::default(),
+            security: Default::default(),
         }
     }
 
@@ -375,6 +376,7 @@ impl<'a> World<'a> {
             tick: Duration::from_micros(TICK),
             snapshot_every: self.plan.snapshot_every,
             limits: Default::default(),
+            security: Default::default(),
         }
     }
 }

@@ -93,7 +93,11 @@ impl World<'_> {
                 pipe.flip = None;
             }
         }
-        if up { self.arrive_up(connection, item, flipped) } else { self.arrive_down(connection, item, flipped) }
+        if up {
+            self.arrive_up(connection, item, flipped)
+        } else {
+            self.arrive_down(connection, item, flipped)
+        }
     }
 
     fn arrive_up(&mut self, connection: usize, item: Item, flipped: bool) -> Result<(), Broken> {
@@ -172,7 +176,8 @@ impl World<'_> {
         (pipe.from, pipe.black_hole) = (None, true);
         if up {
             let client = self.connections[connection].client;
-            let uses = matches!(self.clients[client].link, Link::Up(on) | Link::Dialing(on, _) if on == connection);
+            let uses =
+                matches!(self.clients[client].link, Link::Up(on) | Link::Dialing(on, _) if on == connection);
             if let (true, Some(node)) = (uses, &self.clients[client].node) {
                 let parted = node.broken("the connection was reset");
                 self.parted(client, connection, parted, None)?;
