@@ -134,7 +134,7 @@ impl Signer {
     pub fn revoke(&self, revoked: &[(Vec<u8>, OffsetDateTime)]) -> Result<String, NodeError> {
         let now = OffsetDateTime::now_utc();
         let list = CertificateRevocationListParams {
-            this_update: now - BEFORE,
+            this_update: now,
             next_update: now + Duration::days(AUTHORITY_DAYS),
             crl_number: SerialNumber::from_slice(&(now.unix_timestamp_nanos() as u64).to_be_bytes()),
             issuing_distribution_point: None,
