@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use cahoots_core::Setting;
@@ -302,6 +303,38 @@ fn files_of_no_use_change_nothing() {
     std::thread::sleep(Duration::from_millis(1300));
     second.stop();
     drop(joined(&federation, &ring, 1));
+}
+
+/// From a copy, a backup tool or an older version.
+#[test]
+fn what_others_could_read_is_its_owners_again() {
+    let ring = Ring::new();
+    let federation = started(&ring, ServeLimits::default());
+    joined(&federation, &ring, 0).stop();
+    let lax = |path: &std::path::Path| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644)).unwrap()
+    };
+    let entries = std::fs::read_dir(federation.folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let store: Vec<_> = entries.filter(|path| path.to_str().unwrap().contains("client-0")).collect();
+    assert!(store.len() >= 3, "{store:?}");
+    let key = ring.path("client-0/key.pem");
+    let toml = federation.folder.path().join("client-0.toml");
+    std::fs::write(&toml, "").unwrap();
+    store.iter().chain([&key, &toml]).for_each(|path| lax(path));
+    let client = open_as(
+        &federation.known,
+        federation.folder.path(),
+        &federation.url,
+        0,
+        shown(&ring.path("client-0"), FEDERATION),
+        None,
+    );
+    until("connected", || client.status().connected);
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for path in store.iter().filter(|path| path.exists()).chain([&key]) {
+        assert_eq!(mode(path), 0o600, "{}", path.display());
+    }
+    assert_eq!(mode(&toml), 0o644, "what is not its own is left alone");
 }
 
 #[test]

@@ -7,7 +7,6 @@ use cahoots_core::NodeId;
 
 use super::core::Core;
 use super::members::{Members, Refused};
-use crate::clock::Clock;
 use crate::error::NodeError;
 use crate::identity::{Admit, Fate, Invitation, Name, Peer, Secret, ServeSecurity, date, digest};
 use crate::limits::{NAME, cut};
@@ -56,6 +55,7 @@ impl Admission {
         hello: &Hello,
         peer: &Peer,
         federation: &str,
+        now: Duration,
     ) -> Option<Refused> {
         let last = |reason: String| Some(Refused { reason, last: true });
         let client = NodeId(hello.client);
@@ -99,12 +99,12 @@ impl Admission {
                     client.0, client.0
                 ))
             }
-            Admit::Tokens => self.invited(hello).err().and_then(last),
+            Admit::Tokens => self.invited(hello, now).err().and_then(last),
         }
     }
 
     /// Whether a client comes with an invitation to its number that still holds.
-    fn invited(&self, hello: &Hello) -> Result<(), String> {
+    fn invited(&self, hello: &Hello, now: Duration) -> Result<(), String> {
         let client = NodeId(hello.client);
         let again = format!("`cahoots members FILE invite {}` at the coordinator gives a new one", client.0);
         if hello.invitation.is_empty() || hello.secret.len() != 32 {
@@ -127,10 +127,10 @@ impl Admission {
         match invitation.fate {
             Fate::Used => Err(format!("this invitation was used before: {again}")),
             Fate::Withdrawn => Err(format!("this invitation was taken back: {again}")),
-            Fate::Open if invitation.until <= Clock::today().as_secs() => Err(format!(
+            Fate::Open if invitation.until <= now.as_secs() => Err(format!(
                 "this invitation has expired on {}: {again}; or the coordinator's clock is wrong: it says {}",
                 date(invitation.until as i64),
-                date(Clock::today().as_secs() as i64)
+                date(now.as_secs() as i64)
             )),
             Fate::Open => Ok(()),
         }
@@ -170,7 +170,7 @@ impl Core {
             )));
         }
         let secret = Secret::random().map_err(NodeError::Stopped)?;
-        let until = (Clock::today() + valid).as_secs();
+        let until = (self.store.platform().wall() + valid).as_secs();
         let all = self.admission.invitations.entry(client).or_default();
         if all.len() == REMEMBERED {
             all.remove(0);
@@ -203,7 +203,7 @@ impl Core {
         let Some(gate) = self.admission.security.gate.clone() else { return };
         let changed =
             std::mem::replace(&mut self.admission.generation, gate.generation()) != gate.generation();
-        let now = Clock::today().as_secs() as i64;
+        let now = self.store.platform().wall().as_secs() as i64;
         let suspect = self.members.connected.iter().filter(|(_, connected)| {
             let expired = |certificate: &crate::identity::Certificate| certificate.not_after < now;
             changed || connected.peer.certificate().is_some_and(expired)

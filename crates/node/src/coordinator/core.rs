@@ -281,9 +281,10 @@ impl Core {
         let clients = self.seats.clients();
         let ends = if client.index() < clients { self.machine.ends(client) } else { Ends::default() };
         let (federation, parameters) = (&self.header.federation, self.header.parameters);
+        let now = self.store.platform().wall();
         let refused = self
             .admission
-            .refuse(&self.members, &hello, &peer, federation)
+            .refuse(&self.members, &hello, &peer, federation, now)
             .or_else(|| self.members.refuse(&hello, federation, clients, parameters, ends));
         let disbelieved = self.conduct.refuses(client, hello.rejoins);
         let refused = refused.or(disbelieved.map(|reason| Refused { reason, last: true }));
