@@ -8,7 +8,7 @@ use cahoots_core::link::{Arrival, Ends};
 use cahoots_core::{Keys, Membership, NodeId, ParamError, Seats, Tick};
 use tokio::sync::{mpsc, oneshot};
 
-use super::members::{DEPARTED, Members, PREFIX, Refused};
+use super::members::{DEPARTED, Members, PREFIX, Refused, outdated};
 use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
 use crate::books::Books;
 use crate::clock::Clock;
@@ -256,9 +256,13 @@ impl Core {
         let clients = self.seats.clients();
         let ends = if client.index() < clients { self.machine.ends(client) } else { Ends::default() };
         let (federation, parameters) = (&self.header.federation, self.header.parameters);
-        if let Some(Refused { reason, last }) =
-            self.members.refuse(&hello, federation, clients, parameters, ends)
-        {
+        let refused = self.members.refuse(&hello, federation, clients, parameters, ends);
+        // What it has confirmed is no longer kept: who lacks it comes with an old copy.
+        let refused = refused.or_else(|| {
+            let lacks = !self.members.starts_anew(&hello) && self.lacks(client, hello.received);
+            lacks.then(|| outdated(client))
+        });
+        if let Some(Refused { reason, last }) = refused {
             self.status.turned_away += 1;
             tracing::warn!(%client, reason, "refused");
             let _ = frames.try_send(refusal(reason, last));
@@ -292,6 +296,13 @@ impl Core {
         self.after.push((client, frame(Kind::Welcome(welcome))));
         self.touched.insert(client);
         tracing::info!(%client, "connected");
+    }
+
+    /// Whether a client that has received so much cannot be sent what follows.
+    fn lacks(&mut self, client: NodeId, received: u64) -> bool {
+        let sent = self.machine.ends(client).sent;
+        let next = self.machine.queues().after(client, received).next();
+        next.map_or(sent > received, |next| next.sequence - next.skipped > received + 1)
     }
 
     /// A message: new ones are logged and applied, seen ones confirmed again,

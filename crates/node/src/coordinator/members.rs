@@ -276,14 +276,20 @@ impl Members {
         let new = hello.epochs.last() != Some(&owner.epoch);
         let forgot = hello.began_at < owner.position || hello.began_after < ends.received;
         if !hello.epochs.contains(&owner.epoch) || new && forgot || hello.sent < ends.received {
-            return last(format!(
-                "the client's store is older than what the coordinator has already heard from it (an old copy was put back, or a \
-                 copy was used elsewhere): restore the client's newest store; without it, `cahoots rejoin` the client, which \
-                 then starts anew as {client}"
-            ));
+            return Some(outdated(client));
         }
         None
     }
+}
+
+/// An old copy took the place of a client's store.
+pub(super) fn outdated(client: NodeId) -> Refused {
+    let reason = format!(
+        "the client's store is older than what the coordinator has already heard from it (an old copy was put back, or a \
+         copy was used elsewhere): restore the client's newest store; without it, `cahoots rejoin` the client, which \
+         then starts anew as {client}"
+    );
+    Refused { reason, last: true }
 }
 
 /// What was stored under the numbers of clients.

@@ -15,6 +15,11 @@ use super::{Broken, Down, Event, FEDERATION, TICK, World};
 /// a window of them, each of which may be answered.
 const LONGEST: usize = 4 * WINDOW;
 
+/// Where a copy of the coordinator's store is.
+pub(super) fn backup_path(number: usize) -> PathBuf {
+    PathBuf::from(format!("/coordinator/copy{number}"))
+}
+
 impl World<'_> {
     /// What the coordinator took is committed soon.
     pub(super) fn commit_soon(&mut self) {
@@ -97,15 +102,13 @@ impl World<'_> {
         Ok(())
     }
 
-    pub(super) fn backup_path(&self) -> PathBuf {
-        PathBuf::from(format!("/coordinator/copy{}", self.backups))
-    }
-
     /// The coordinator starts.
     pub(super) fn start_coordinator(&mut self) -> Result<(), Broken> {
         let platform = self.site.computer.platform();
-        if std::mem::take(&mut self.restore) && self.backups > 0 {
-            let (copy, store) = (self.backup_path(), self.site.store.clone());
+        if std::mem::take(&mut self.restore)
+            && let Some(commits) = self.backups.last().cloned()
+        {
+            let (copy, store) = (backup_path(self.backups.len()), self.site.store.clone());
             self.say(|| format!("the coordinator's store is that of {}", copy.display()));
             self.site.branched = Some(self.now);
             for client in 0..self.clients.len() {
@@ -116,8 +119,10 @@ impl World<'_> {
                 return Ok(());
             }
             match restored {
-                Ok(()) => {}
-                Err(NodeError::Store(StoreError::Full { .. } | StoreError::Write { .. })) => {
+                Ok(()) => self.site.computer.tape().put_back(commits),
+                Err(NodeError::Store(
+                    StoreError::Full { .. } | StoreError::Write { .. } | StoreError::Unreachable { .. },
+                )) => {
                     self.restore = true;
                     return self.crash(Who::Coordinator, Down::Kill, 300_000);
                 }

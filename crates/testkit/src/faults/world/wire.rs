@@ -166,10 +166,13 @@ impl World<'_> {
         self.touched(client)
     }
 
-    /// One end learns that a connection is gone.
+    /// One end learns that a connection is gone: the client (which sends up), or the coordinator.
     pub(super) fn notice(&mut self, connection: usize, up: bool) -> Result<(), Broken> {
-        let pipe = self.connections[connection].pipe(!up);
-        (pipe.from, pipe.black_hole) = (None, true);
+        let outgoing = self.connections[connection].pipe(up);
+        (outgoing.from, outgoing.black_hole) = (None, true);
+        let incoming = self.connections[connection].pipe(!up);
+        incoming.items.clear();
+        incoming.black_hole = true;
         if up {
             let client = self.connections[connection].client;
             let uses = matches!(self.clients[client].link, Link::Up(on) | Link::Dialing(on, _) if on == connection);
