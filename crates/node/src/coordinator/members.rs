@@ -238,7 +238,8 @@ impl Members {
         }
         let Some(owner) = self.owners.get(&client) else {
             let departed = self.departed.get(&client).is_some_and(|stores| stores.contains(&hello.instance));
-            if departed && !hello.rejoins {
+            // Who does not know the terms has no machine yet, and nothing to send.
+            if departed && !hello.rejoins && hello.parameters != 0 {
                 return last(format!(
                     "the client's store left this federation when {client} was removed, or its number released: what it had \
                      sent stays merged, and would be merged again. `cahoots rejoin` the client, which then starts anew as {client}"

@@ -24,7 +24,10 @@ fn main() -> ExitCode {
             return kill(kills, seed);
         }
         ["faults", seeds, first] => return command::many(seeds, first),
-        ["fault", seed, without, decisions] => return command::one(seed, without, decisions),
+        ["fault", seed, without, decisions] => {
+            commands::log();
+            return command::one(seed, without, decisions);
+        }
         _ => {
             eprintln!(
                 "usage: cahoots-node serve FILE.toml | client FILE.toml | soak KILLS SEED | faults SEEDS FIRST | \

@@ -68,7 +68,9 @@ impl World<'_> {
         }
         let server = self.server()?;
         for client in 0..self.clients.len() {
-            self.same_as_replayed(client, lives[client].last())?;
+            if !self.ended {
+                self.same_as_replayed(client, lives[client].last())?;
+            }
             self.promises(client, &lives[client])?;
             if !self.ended {
                 self.links(client, &lives[client], &server)?;

@@ -73,7 +73,8 @@ pub(super) fn replay<N: Node + ?Sized>(
                 _ => {}
             }
         }
-        for (key, owner) in &commit.values {
+        // What was set last in a commit counts.
+        for (key, owner) in commit.values.iter().map(|(key, value)| (key, value)).collect::<BTreeMap<_, _>>() {
             let client = key.strip_prefix("member/").and_then(|client| client.parse().ok());
             // A name, then the start that was let in, then whether it was told to leave.
             if let (Some(client), Ok(((_, epoch, false), _))) =

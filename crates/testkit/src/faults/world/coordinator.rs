@@ -15,6 +15,18 @@ use super::{Broken, Down, Event, FEDERATION, TICK, World};
 /// a window of them, each of which may be answered.
 const LONGEST: usize = 4 * WINDOW;
 
+/// Faults after which the nodes of a federation may not remember the same.
+pub(super) fn goes_back(fault: &Fault) -> bool {
+    matches!(
+        fault,
+        Fault::Restore { .. }
+            | Fault::PutBack { .. }
+            | Fault::Lie { .. }
+            | Fault::Remove { .. }
+            | Fault::Release { .. }
+    )
+}
+
 /// Where a copy of the coordinator's store is.
 pub(super) fn backup_path(number: usize) -> PathBuf {
     PathBuf::from(format!("/coordinator/copy{number}"))
@@ -83,17 +95,7 @@ impl World<'_> {
     pub(super) fn refused_honestly(&mut self) -> Result<(), Broken> {
         let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
         self.refused = coordinator.status().refused;
-        let back = |fault: &Fault| {
-            matches!(
-                fault,
-                Fault::Restore { .. }
-                    | Fault::PutBack { .. }
-                    | Fault::Lie { .. }
-                    | Fault::Remove { .. }
-                    | Fault::Release { .. }
-            )
-        };
-        if self.refused > self.flipped && !self.plan.has(back) {
+        if self.refused > self.flipped && !self.plan.has(goes_back) {
             return Err(format!(
                 "the coordinator refuses {} messages, and {} were altered",
                 self.refused, self.flipped

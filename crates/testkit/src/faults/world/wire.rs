@@ -6,6 +6,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 
 use super::super::network::{Item, flip, words};
 use super::super::plan::Who;
+use super::coordinator::goes_back;
 use super::{Broken, Event, Link, World};
 
 impl World<'_> {
@@ -154,6 +155,9 @@ impl World<'_> {
             (Link::Up(_), Item::Frame(frame)) => match node.heard(frame) {
                 Ok(true) if flipped => {
                     return Err(format!("client {client} took a message that was altered on its way"));
+                }
+                Ok(true) if node.app().status().refused > 0 && !self.plan.has(goes_back) => {
+                    return Err(format!("client {client} refuses an honest message"));
                 }
                 Ok(true) => None,
                 Ok(false) => Some(node.broken("nothing is taken any more")),
