@@ -76,7 +76,11 @@ pub(super) struct Refused {
 impl Members {
     /// Members as they were stored.
     pub(super) fn restore(stored: Vec<(String, Vec<u8>)>, departed: Vec<(String, Vec<u8>)>) -> Members {
-        Members { owners: by_client(PREFIX, stored), departed: by_client(DEPARTED, departed), ..Members::default() }
+        Members {
+            owners: by_client(PREFIX, stored),
+            departed: by_client(DEPARTED, departed),
+            ..Members::default()
+        }
     }
 
     /// What is to be stored of a client, and under which name; empty when its number is free.

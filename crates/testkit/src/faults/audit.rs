@@ -107,7 +107,8 @@ impl World<'_> {
     fn life(&self, client: usize, commits: &[Commit]) -> Result<Life, Broken> {
         let me = NodeId(client as u32);
         let starts = commits.iter().flat_map(|commit| &commit.values).filter(|(key, _)| key == "starts");
-        let epochs = starts.flat_map(|(_, epochs)| epochs.as_chunks().0).map(|epoch| u64::from_le_bytes(*epoch));
+        let epochs =
+            starts.flat_map(|(_, epochs)| epochs.as_chunks().0).map(|epoch| u64::from_le_bytes(*epoch));
         let secret = value(commits, "secret").map(<[u8]>::to_vec);
         let joined = value(commits, "terms").is_some();
         let mut shadow = None;
@@ -150,7 +151,8 @@ impl World<'_> {
         let Some(node) = &self.clients[client].node else { return Ok(()) };
         let Some(now) = node.look(|machine, books| (machine.state(), books.clone())) else { return Ok(()) };
         let shadow = life.and_then(|life| life.shadow.as_ref());
-        let shadow = shadow.ok_or_else(|| format!("client {client} has joined, and its store does not know"))?;
+        let shadow =
+            shadow.ok_or_else(|| format!("client {client} has joined, and its store does not know"))?;
         if now.0 != shadow.state {
             return Err(format!("client {client} is not what its inputs make of it"));
         }
@@ -232,7 +234,9 @@ impl World<'_> {
                 if self.clients[client].site.branched.is_some() {
                     continue;
                 }
-                return Err(format!("the coordinator took messages from a client {client} that has not joined"));
+                return Err(format!(
+                    "the coordinator took messages from a client {client} that has not joined"
+                ));
             };
             for (sequence, sum) in taken {
                 if self.clients[client].site.branched.is_none()
@@ -278,7 +282,9 @@ impl World<'_> {
 
     /// Every reward is a power of two in a coordinate of its user's, so the sum says which were merged, and how often.
     fn sums(&mut self, lives: &[Vec<Life>]) -> Result<(), Broken> {
-        let (Some(merged), Some(coordinator)) = (self.case.merged, &mut self.coordinator) else { return Ok(()) };
+        let (Some(merged), Some(coordinator)) = (self.case.merged, &mut self.coordinator) else {
+            return Ok(());
+        };
         let merged = merged(&coordinator.look(|machine, _| machine.save()));
         for (client, peer) in self.clients.iter().enumerate() {
             let exact = lives[client].len() == 1 && peer.site.branched.is_none();

@@ -55,9 +55,11 @@ impl Cases {
 /// Parameters with which an algorithm talks a lot.
 fn talkative(algorithm: &str) -> &'static [&'static str] {
     match algorithm {
-        "async-linucb" => {
-            &["upload_ratio = 1.0\ndownload_ratio = 1.0", "ratio = 1.3", "ratio = 2.0\nnew_client = \"at-once\""]
-        }
+        "async-linucb" => &[
+            "upload_ratio = 1.0\ndownload_ratio = 1.0",
+            "ratio = 1.3",
+            "ratio = 2.0\nnew_client = \"at-once\"",
+        ],
         "async-linucb-am" => &["ratio = 1.2"],
         "sync-linucb" => &["sync_threshold = 0.05", "sync_threshold = 0.5\ndeadline = 4\nquorum = 0.5"],
         "hetofed" | "hetofed-pq" | "hetofed-dr" | "hetofed-e" => &["exploration = 3\nsync_threshold = 0.1"],

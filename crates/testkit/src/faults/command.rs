@@ -80,7 +80,9 @@ pub fn one(seed: &str, without: &str, decisions: &str) -> ExitCode {
         without.split(',').filter(|place| *place != "-").map(str::parse).collect();
     let decisions = if decisions == "-" { Ok(None) } else { decisions.parse::<u64>().map(Some) };
     let (Ok(seed), Ok(without), Ok(decisions)) = (seed.parse(), places, decisions) else {
-        eprintln!("usage: fault SEED WITHOUT DECISIONS: a number, numbers of faults (1,2) or -, a number or -");
+        eprintln!(
+            "usage: fault SEED WITHOUT DECISIONS: a number, numbers of faults (1,2) or -, a number or -"
+        );
         return ExitCode::from(2);
     };
     let cases = Cases::new(ours());

@@ -50,7 +50,8 @@ impl Tape {
 impl Tape {
     /// A copy of a store, which was given this much, takes its place.
     pub(super) fn put_back(&mut self, commits: Vec<Commit>) {
-        let same = commits.first().map(|first| &first.values) == self.commits.first().map(|first| &first.values);
+        let same =
+            commits.first().map(|first| &first.values) == self.commits.first().map(|first| &first.values);
         let now = std::mem::replace(&mut self.commits, commits);
         // A store that was started anew since has a life of its own.
         if !same {

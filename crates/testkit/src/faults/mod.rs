@@ -60,7 +60,11 @@ pub fn run(plan: &Plan, cases: &Cases, bug: Option<Bug>, trace: bool) -> Result<
 }
 
 /// Runs the schedules of these seeds, until one fails.
-pub fn run_all(seeds: std::ops::Range<u64>, cases: &Cases, bug: Option<Bug>) -> Result<Totals, (u64, Failure)> {
+pub fn run_all(
+    seeds: std::ops::Range<u64>,
+    cases: &Cases,
+    bug: Option<Bug>,
+) -> Result<Totals, (u64, Failure)> {
     let mut totals = Totals::default();
     for seed in seeds {
         let plan = Plan::of(seed, cases);

@@ -19,7 +19,9 @@ pub fn shrink(mut plan: Plan, cases: &Cases, bug: Option<Bug>) -> Option<(Plan, 
         for decisions in [plan.decisions / 2, plan.decisions.saturating_sub(1)] {
             smaller.push(Plan { decisions, ..plan.clone() });
         }
-        smaller.retain(|smaller| smaller.without.len() > plan.without.len() || smaller.decisions < plan.decisions);
+        smaller.retain(|smaller| {
+            smaller.without.len() > plan.without.len() || smaller.decisions < plan.decisions
+        });
         let found = smaller.into_iter().find_map(|smaller| {
             let failure = run(&smaller, cases, bug, false).err()?;
             Some((smaller, failure))

@@ -48,7 +48,8 @@ pub(super) fn replay<N: Node + ?Sized>(
     for commit in commits {
         for entry in &commit.entries {
             let read = postcard::take_from_bytes::<Timed<Input<()>>>(entry);
-            let (Timed { input, .. }, _) = read.map_err(|e| format!("an entry of {me} makes no sense: {e}"))?;
+            let (Timed { input, .. }, _) =
+                read.map_err(|e| format!("an entry of {me} makes no sense: {e}"))?;
             machine.replay(entry, keys).map_err(|e| format!("an entry of {me} cannot be replayed: {e}"))?;
             let step = machine.take_step();
             shadow.books.enter(me, step.facts);
@@ -74,7 +75,8 @@ pub(super) fn replay<N: Node + ?Sized>(
             }
         }
         // What was set last in a commit counts.
-        for (key, owner) in commit.values.iter().map(|(key, value)| (key, value)).collect::<BTreeMap<_, _>>() {
+        for (key, owner) in commit.values.iter().map(|(key, value)| (key, value)).collect::<BTreeMap<_, _>>()
+        {
             let client = key.strip_prefix("member/").and_then(|client| client.parse().ok());
             // A name, then the start that was let in, then whether it was told to leave.
             if let (Some(client), Ok(((_, epoch, false), _))) =

@@ -95,10 +95,10 @@ impl World<'_> {
     pub(super) fn refused_honestly(&mut self) -> Result<(), Broken> {
         let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
         self.refused = coordinator.status().refused;
-        if self.refused > self.flipped && !self.plan.has(goes_back) {
+        if self.refused > self.disturbed && !self.plan.has(goes_back) {
             return Err(format!(
                 "the coordinator refuses {} messages, and {} were altered",
-                self.refused, self.flipped
+                self.refused, self.disturbed
             ));
         }
         Ok(())
@@ -142,7 +142,7 @@ impl World<'_> {
             }
             Err(error) => return self.cannot_start(Who::Coordinator, &error),
         }
-        (self.committing, self.stopping, self.flipped) = (false, false, 0);
+        (self.committing, self.stopping, self.disturbed) = (false, false, 0);
         let (start, tick) = (self.site.starts, self.dice.below(TICK));
         self.after(tick, Event::Tick(Who::Coordinator, start));
         Ok(())

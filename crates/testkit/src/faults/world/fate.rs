@@ -67,6 +67,16 @@ impl World<'_> {
                     self.connections[connection].pipe(up).flip = Some(bit);
                 }
             }
+            Fault::Duplicate { client, up } => {
+                if let Some(connection) = self.connection(client) {
+                    self.connections[connection].pipe(up).duplicate = true;
+                }
+            }
+            Fault::Swap { client, up } => {
+                if let Some(connection) = self.connection(client) {
+                    self.connections[connection].pipe(up).swap = true;
+                }
+            }
             Fault::Full { who, time } => {
                 self.site(who).computer.disk.mood(|mood| mood.full = true);
                 self.after(time, Event::FullEnds(who));

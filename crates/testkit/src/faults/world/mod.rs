@@ -162,8 +162,8 @@ pub(super) struct World<'a> {
     pub(super) backups: Vec<Vec<Commit>>,
     pub(super) restore: bool,
     pub(super) refused: u64,
-    /// Messages that were flipped on their way to the coordinator.
-    pub(super) flipped: u64,
+    /// Messages to the coordinator that were altered or came out of turn.
+    pub(super) disturbed: u64,
     pub(super) clients: Vec<Client>,
     pub(super) connections: Vec<Connection>,
     pub(super) seen: Seen,
@@ -216,7 +216,7 @@ impl<'a> World<'a> {
             backups: Vec::new(),
             restore: false,
             refused: 0,
-            flipped: 0,
+            disturbed: 0,
             clients,
             connections: Vec::new(),
             seen: Seen::new(),

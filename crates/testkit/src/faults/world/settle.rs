@@ -27,6 +27,7 @@ impl World<'_> {
             for up in [true, false] {
                 let pipe = self.connections[connection].pipe(up);
                 (pipe.stalled, pipe.flip) = (pipe.stalled.min(now), None);
+                (pipe.duplicate, pipe.swap) = (false, false);
                 self.at(now, Event::Pull { connection, up });
             }
         }
@@ -130,9 +131,8 @@ impl World<'_> {
                 return Some(format!("client {client} says: {words}"));
             }
             let waiting = node.look(|machine, _| {
-                let excused = |to: &NodeId| {
-                    *to != NodeId::SERVER && (branched[client] || branched[to.index()])
-                };
+                let excused =
+                    |to: &NodeId| *to != NodeId::SERVER && (branched[client] || branched[to.index()]);
                 let peers = machine.queues().peers().collect::<Vec<_>>();
                 let first = peers.into_iter().find(|to| !excused(to));
                 first.map(|to| (to, machine.queues().len(to)))

@@ -88,13 +88,29 @@ impl World<'_> {
         }
         let Some(mut item) = pipe.items.pop_front() else { return Ok(()) };
         let mut flipped = false;
+        if item.is_message() && std::mem::take(&mut pipe.duplicate) {
+            pipe.items.push_front(item.clone());
+            self.at(now, Event::Arrive { connection, up });
+        }
+        let pipe = self.connections[connection].pipe(up);
+        if pipe.swap && item.is_message() && pipe.items.front().is_some_and(Item::is_message) {
+            pipe.swap = false;
+            std::mem::swap(&mut item, pipe.items.front_mut().expect("looked at"));
+            // A gap, where both are of one link: the connection starts over.
+            self.disturbed += u64::from(up);
+        }
+        let pipe = self.connections[connection].pipe(up);
         if let (Item::Frame(frame), Some(bit)) = (&mut item, pipe.flip) {
             flipped = flip(frame, bit);
             if flipped {
                 pipe.flip = None;
             }
         }
-        if up { self.arrive_up(connection, item, flipped) } else { self.arrive_down(connection, item, flipped) }
+        if up {
+            self.arrive_up(connection, item, flipped)
+        } else {
+            self.arrive_down(connection, item, flipped)
+        }
     }
 
     fn arrive_up(&mut self, connection: usize, item: Item, flipped: bool) -> Result<(), Broken> {
@@ -120,7 +136,7 @@ impl World<'_> {
                     if listens && refused == 0 && self.current(connection) {
                         return Err("the coordinator took a message that was altered on its way".into());
                     }
-                    self.flipped += refused;
+                    self.disturbed += refused;
                 }
                 self.refused_honestly()?;
             }
@@ -179,7 +195,8 @@ impl World<'_> {
         incoming.black_hole = true;
         if up {
             let client = self.connections[connection].client;
-            let uses = matches!(self.clients[client].link, Link::Up(on) | Link::Dialing(on, _) if on == connection);
+            let uses =
+                matches!(self.clients[client].link, Link::Up(on) | Link::Dialing(on, _) if on == connection);
             if let (true, Some(node)) = (uses, &self.clients[client].node) {
                 let parted = node.broken("the connection was reset");
                 self.parted(client, connection, parted, None)?;
