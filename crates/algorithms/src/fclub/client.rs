@@ -304,7 +304,7 @@ impl Learner for LocalServer {
     fn drain(&mut self, cx: &mut Cx<'_, FclubMsg>) {
         for index in 0..self.clusters.len() {
             // What waits for its place in a phase is in the report.
-            if !self.clusters[index].is_waiting() && self.clusters[index].unsent() > 0 {
+            if self.clusters[index].may_upload() && self.clusters[index].unsent() > 0 {
                 self.upload(index as u32, cx);
             }
         }

@@ -185,9 +185,14 @@ impl LocalCluster {
         self.ahead.learn(x, reward);
     }
 
+    /// Whether it knows where its uploads belong, and how they are counted: from the view on that was announced.
+    pub(super) fn may_upload(&self) -> bool {
+        !self.waiting && self.announced.is_none()
+    }
+
     /// Eq. (5): has the determinant grown by a factor of U?
     pub(super) fn upload_is_due(&self, rules: &Rules) -> bool {
-        !self.waiting && self.ahead.log_det() - self.model.log_det() >= rules.ln_upload
+        self.may_upload() && self.ahead.log_det() - self.model.log_det() >= rules.ln_upload
     }
 
     /// What is pending becomes a leaf of the tree.

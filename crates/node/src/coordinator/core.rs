@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::admission::{self, Admission};
 use super::conduct::{self, Conduct};
-use super::members::{DEPARTED, Members, PREFIX, Refused};
+use super::members::{DEPARTED, Members, PREFIX, Refused, outdated};
 use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
 use crate::books::Books;
 use crate::clock::Clock;
@@ -286,6 +286,11 @@ impl Core {
             .admission
             .refuse(&self.members, &hello, &peer, federation, now)
             .or_else(|| self.members.refuse(&hello, federation, clients, parameters, ends));
+        // What it has confirmed is no longer kept: who lacks it comes with an old copy.
+        let refused = refused.or_else(|| {
+            let lacks = !self.members.starts_anew(&hello) && self.lacks(client, hello.received);
+            lacks.then(|| outdated(client))
+        });
         let disbelieved = self.conduct.refuses(client, hello.rejoins);
         let refused = refused.or(disbelieved.map(|reason| Refused { reason, last: true }));
         if let Some(Refused { reason, last }) = refused {
@@ -325,6 +330,13 @@ impl Core {
         self.after.push((client, frame(Kind::Welcome(welcome.into()))));
         self.touched.insert(client);
         tracing::info!(%client, "connected");
+    }
+
+    /// Whether a client that has received so much cannot be sent what follows.
+    fn lacks(&mut self, client: NodeId, received: u64) -> bool {
+        let sent = self.machine.ends(client).sent;
+        let next = self.machine.queues().after(client, received).next();
+        next.map_or(sent > received, |next| next.sequence - next.skipped > received + 1)
     }
 
     /// A message: new ones are logged and applied, seen ones confirmed again,

@@ -277,7 +277,8 @@ impl Members {
         }
         let Some(owner) = self.owners.get(&client) else {
             let departed = self.departed.get(&client).is_some_and(|stores| stores.contains(&hello.instance));
-            if departed && !hello.rejoins {
+            // Who does not know the terms has no machine yet, and nothing to send.
+            if departed && !hello.rejoins && hello.parameters != 0 {
                 return last(format!(
                     "the client's store left this federation when {client} was removed, or its number released: what it had \
                      sent stays merged, and would be merged again. `cahoots rejoin` the client, which then starts anew as {client}"
@@ -315,14 +316,20 @@ impl Members {
         let new = hello.epochs.last() != Some(&owner.epoch);
         let forgot = hello.began_at < owner.position || hello.began_after < ends.received;
         if !hello.epochs.contains(&owner.epoch) || new && forgot || hello.sent < ends.received {
-            return last(format!(
-                "the client's store is older than what the coordinator has already heard from it (an old copy was put back, or a \
-                 copy was used elsewhere): restore the client's newest store; without it, `cahoots rejoin` the client, which \
-                 then starts anew as {client}"
-            ));
+            return Some(outdated(client));
         }
         None
     }
+}
+
+/// An old copy took the place of a client's store.
+pub(super) fn outdated(client: NodeId) -> Refused {
+    let reason = format!(
+        "the client's store is older than what the coordinator has already heard from it (an old copy was put back, or a \
+         copy was used elsewhere): restore the client's newest store; without it, `cahoots rejoin` the client, which \
+         then starts anew as {client}"
+    );
+    Refused { reason, last: true }
 }
 
 /// What was stored under the numbers of clients.

@@ -9,14 +9,25 @@ use cahoots_testkit::lockstep::ours;
 use cahoots_testkit::soak::{Soak, soak};
 
 fn main() -> ExitCode {
-    commands::log();
     let args: Vec<String> = std::env::args().skip(1).collect();
     let result = match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["serve", file] => commands::serve(&ours(), &PathBuf::from(file)),
-        ["client", file] => commands::client(&ours(), &PathBuf::from(file)),
-        ["soak", kills, seed] => return kill(kills, seed),
+        ["serve", file] => {
+            commands::log();
+            commands::serve(&ours(), &PathBuf::from(file))
+        }
+        ["client", file] => {
+            commands::log();
+            commands::client(&ours(), &PathBuf::from(file))
+        }
+        ["soak", kills, seed] => {
+            commands::log();
+            return kill(kills, seed);
+        }
         ["faults", seeds, first] => return command::many(seeds, first),
-        ["fault", seed, without, decisions] => return command::one(seed, without, decisions),
+        ["fault", seed, without, decisions] => {
+            commands::log();
+            return command::one(seed, without, decisions);
+        }
         _ => {
             eprintln!(
                 "usage: cahoots-node serve FILE.toml | client FILE.toml | soak KILLS SEED | faults SEEDS FIRST | \

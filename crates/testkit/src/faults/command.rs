@@ -78,15 +78,16 @@ pub fn report(seed: u64, failure: &Failure, cases: &Cases) -> String {
 pub fn one(seed: &str, without: &str, decisions: &str) -> ExitCode {
     let places: Result<Vec<usize>, _> =
         without.split(',').filter(|place| *place != "-").map(str::parse).collect();
-    let (Ok(seed), Ok(without), Ok(decisions)) = (seed.parse(), places, decisions.parse::<u64>()) else {
+    let decisions = if decisions == "-" { Ok(None) } else { decisions.parse::<u64>().map(Some) };
+    let (Ok(seed), Ok(without), Ok(decisions)) = (seed.parse(), places, decisions) else {
         eprintln!(
-            "usage: fault SEED WITHOUT DECISIONS: a number, numbers of faults (1,2) or -, a number (0: all)"
+            "usage: fault SEED WITHOUT DECISIONS: a number, numbers of faults (1,2) or -, a number or -"
         );
         return ExitCode::from(2);
     };
     let cases = Cases::new(ours());
     let plan = Plan::of(seed, &cases);
-    let decisions = if decisions == 0 { plan.decisions } else { decisions };
+    let decisions = decisions.unwrap_or(plan.decisions);
     let plan = Plan { without, decisions, ..plan };
     println!("{}", cases.all[plan.case.0][plan.case.1].terms.to_toml());
     println!("{plan:#?}");

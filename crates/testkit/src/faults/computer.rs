@@ -47,6 +47,19 @@ impl Tape {
     }
 }
 
+impl Tape {
+    /// A copy of a store, which was given this much, takes its place.
+    pub(super) fn put_back(&mut self, commits: Vec<Commit>) {
+        let same =
+            commits.first().map(|first| &first.values) == self.commits.first().map(|first| &first.values);
+        let now = std::mem::replace(&mut self.commits, commits);
+        // A store that was started anew since has a life of its own.
+        if !same {
+            self.earlier.push(now);
+        }
+    }
+}
+
 /// The named value that was set last.
 pub(super) fn value<'a>(commits: &'a [Commit], name: &str) -> Option<&'a [u8]> {
     let set = commits.iter().flat_map(|commit| &commit.values).filter(|(key, _)| key == name);

@@ -10,12 +10,19 @@ use tokio::sync::mpsc;
 use super::computer::Micros;
 
 /// What comes over a stream.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Item {
     /// A frame.
     Frame(Frame),
     /// The other side has closed.
     End,
+}
+
+impl Item {
+    /// Is it a message?
+    pub(super) fn is_message(&self) -> bool {
+        matches!(self, Item::Frame(Frame { kind: Some(Kind::Envelope(_)) }))
+    }
 }
 
 /// One direction of a connection.
@@ -33,6 +40,10 @@ pub(super) struct Pipe {
     pub(super) black_hole: bool,
     /// The bit that is flipped in the next message.
     pub(super) flip: Option<u64>,
+    /// The next message comes twice.
+    pub(super) duplicate: bool,
+    /// The next message comes after the one behind it.
+    pub(super) swap: bool,
 }
 
 /// A connection between a client and the coordinator; its place in the list is its session's number.

@@ -37,6 +37,10 @@ pub enum Fault {
     Partition { client: usize, time: Micros },
     /// A bit of the next message is flipped.
     Flip { client: usize, up: bool, bit: u64 },
+    /// The next message comes twice.
+    Duplicate { client: usize, up: bool },
+    /// The next message comes after the one behind it.
+    Swap { client: usize, up: bool },
     /// A disk is full for a while.
     Full { who: Who, time: Micros },
     /// The disk fails to sync, and says so.
@@ -110,6 +114,13 @@ impl Plan {
                 _ => {}
             }
             faults.push((at, fault));
+        }
+        let mut more = Dice::new(seed, 3);
+        for _ in 0..more.pick(&[0, 0, 1, 3]) {
+            let (client, up) = (more.below(clients as u64) as usize, !more.one_in(3));
+            let fault =
+                if more.one_in(3) { Fault::Swap { client, up } } else { Fault::Duplicate { client, up } };
+            faults.push((more.below(horizon), fault));
         }
         faults.sort_by_key(|(at, _)| *at);
         Plan {

@@ -74,11 +74,13 @@ pub(super) fn replay<N: Node + ?Sized>(
                 _ => {}
             }
         }
-        for (key, owner) in &commit.values {
+        // What was set last in a commit counts.
+        for (key, owner) in commit.values.iter().map(|(key, value)| (key, value)).collect::<BTreeMap<_, _>>()
+        {
             let client = key.strip_prefix("member/").and_then(|client| client.parse().ok());
-            // A name, then the start that was let in.
-            if let (Some(client), Ok(((_, epoch), _))) =
-                (client, postcard::take_from_bytes::<(Vec<u8>, u64)>(owner))
+            // A name, then the start that was let in, then whether it was told to leave.
+            if let (Some(client), Ok(((_, epoch, false), _))) =
+                (client, postcard::take_from_bytes::<(Vec<u8>, u64, bool)>(owner))
             {
                 let stay = (NodeId(client), shadow.left(NodeId(client)));
                 shadow.epochs.entry(stay).or_default().insert(epoch);

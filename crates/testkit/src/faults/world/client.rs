@@ -234,12 +234,10 @@ impl World<'_> {
                 then != life || peer.site.branched.is_some_and(|branched| branched >= at)
             })
         };
-        if acknowledged.is_some() && place % 10 == 5 {
+        if acknowledged.is_some() && place % 10 == 5 && !excused() {
             // Another value for what has one is refused, and says so.
             match node.reward(id, value + 1.0) {
-                Err(NodeError::Reward(RewardError::Contradiction { .. })) | Err(NodeError::Stopped(_)) => {}
-                Err(NodeError::Reward(RewardError::Unknown(_))) if excused() => {}
-                Err(NodeError::NotJoined) if excused() => {}
+                Err(NodeError::Reward(RewardError::Contradiction { .. }) | NodeError::Stopped(_)) => {}
                 other => return Err(format!("client {client}: another reward for {id}: {other:?}")),
             }
         }
@@ -275,6 +273,9 @@ impl World<'_> {
             return Ok(());
         }
         let node = self.clients[client].node.as_ref().expect("it runs");
+        if node.app().failure().is_some() {
+            return Ok(());
+        }
         if self.coordinator.is_none() || self.clients[client].partitioned > self.now {
             let _ = node.broken("the coordinator does not answer");
             self.dial_later(client, false);

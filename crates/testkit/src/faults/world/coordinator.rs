@@ -15,6 +15,23 @@ use super::{Broken, Down, Event, FEDERATION, TICK, World};
 /// a window of them, each of which may be answered.
 const LONGEST: usize = 4 * WINDOW;
 
+/// Faults after which the nodes of a federation may not remember the same.
+pub(super) fn goes_back(fault: &Fault) -> bool {
+    matches!(
+        fault,
+        Fault::Restore { .. }
+            | Fault::PutBack { .. }
+            | Fault::Lie { .. }
+            | Fault::Remove { .. }
+            | Fault::Release { .. }
+    )
+}
+
+/// Where a copy of the coordinator's store is.
+pub(super) fn backup_path(number: usize) -> PathBuf {
+    PathBuf::from(format!("/coordinator/copy{number}"))
+}
+
 impl World<'_> {
     /// What the coordinator took is committed soon.
     pub(super) fn commit_soon(&mut self) {
@@ -78,34 +95,22 @@ impl World<'_> {
     pub(super) fn refused_honestly(&mut self) -> Result<(), Broken> {
         let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
         self.refused = coordinator.status().refused;
-        let back = |fault: &Fault| {
-            matches!(
-                fault,
-                Fault::Restore { .. }
-                    | Fault::PutBack { .. }
-                    | Fault::Lie { .. }
-                    | Fault::Remove { .. }
-                    | Fault::Release { .. }
-            )
-        };
-        if self.refused > self.flipped && !self.plan.has(back) {
+        if self.refused > self.disturbed && !self.plan.has(goes_back) {
             return Err(format!(
                 "the coordinator refuses {} messages, and {} were altered",
-                self.refused, self.flipped
+                self.refused, self.disturbed
             ));
         }
         Ok(())
     }
 
-    pub(super) fn backup_path(&self) -> PathBuf {
-        PathBuf::from(format!("/coordinator/copy{}", self.backups))
-    }
-
     /// The coordinator starts.
     pub(super) fn start_coordinator(&mut self) -> Result<(), Broken> {
         let platform = self.site.computer.platform();
-        if std::mem::take(&mut self.restore) && self.backups > 0 {
-            let (copy, store) = (self.backup_path(), self.site.store.clone());
+        if std::mem::take(&mut self.restore)
+            && let Some(commits) = self.backups.last().cloned()
+        {
+            let (copy, store) = (backup_path(self.backups.len()), self.site.store.clone());
             self.say(|| format!("the coordinator's store is that of {}", copy.display()));
             self.site.branched = Some(self.now);
             for client in 0..self.clients.len() {
@@ -116,8 +121,10 @@ impl World<'_> {
                 return Ok(());
             }
             match restored {
-                Ok(()) => {}
-                Err(NodeError::Store(StoreError::Full { .. } | StoreError::Write { .. })) => {
+                Ok(()) => self.site.computer.tape().put_back(commits),
+                Err(NodeError::Store(
+                    StoreError::Full { .. } | StoreError::Write { .. } | StoreError::Unreachable { .. },
+                )) => {
                     self.restore = true;
                     return self.crash(Who::Coordinator, Down::Kill, 300_000);
                 }
@@ -135,7 +142,7 @@ impl World<'_> {
             }
             Err(error) => return self.cannot_start(Who::Coordinator, &error),
         }
-        (self.committing, self.stopping, self.flipped) = (false, false, 0);
+        (self.committing, self.stopping, self.disturbed) = (false, false, 0);
         let (start, tick) = (self.site.starts, self.dice.below(TICK));
         self.after(tick, Event::Tick(Who::Coordinator, start));
         Ok(())

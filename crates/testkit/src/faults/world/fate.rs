@@ -6,6 +6,7 @@ use cahoots_node::store::StoreError;
 
 use super::super::computer::Micros;
 use super::super::plan::{Fault, Who};
+use super::coordinator::backup_path;
 use super::{Broken, Down, Event, Link, World};
 
 impl World<'_> {
@@ -66,6 +67,16 @@ impl World<'_> {
                     self.connections[connection].pipe(up).flip = Some(bit);
                 }
             }
+            Fault::Duplicate { client, up } => {
+                if let Some(connection) = self.connection(client) {
+                    self.connections[connection].pipe(up).duplicate = true;
+                }
+            }
+            Fault::Swap { client, up } => {
+                if let Some(connection) = self.connection(client) {
+                    self.connections[connection].pipe(up).swap = true;
+                }
+            }
             Fault::Full { who, time } => {
                 self.site(who).computer.disk.mood(|mood| mood.full = true);
                 self.after(time, Event::FullEnds(who));
@@ -86,18 +97,22 @@ impl World<'_> {
             Fault::Release { client } => self.release(client)?,
             Fault::Backup => self.backup()?,
             Fault::Restore { down } => {
-                if self.backups > 0 {
+                if !self.backups.is_empty() {
                     self.restore = true;
                     self.crash(Who::Coordinator, Down::Kill, down)?;
                 }
             }
             Fault::Copy { client } => {
-                self.clients[client].image = Some(self.clients[client].site.computer.disk.image());
+                let computer = &self.clients[client].site.computer;
+                let copy = (computer.disk.image(), computer.tape().commits.clone());
+                self.clients[client].image = Some(copy);
             }
             Fault::PutBack { client, down } => {
-                if let Some(image) = self.clients[client].image.take() {
+                if let Some((image, commits)) = self.clients[client].image.take() {
                     self.crash(Who::Client(client), Down::Kill, down)?;
-                    self.clients[client].site.computer.disk.put_back(&image);
+                    let computer = &self.clients[client].site.computer;
+                    computer.disk.put_back(&image);
+                    computer.tape().put_back(commits);
                     self.branch(client);
                 }
             }
@@ -130,22 +145,18 @@ impl World<'_> {
     }
 
     fn backup(&mut self) -> Result<(), Broken> {
-        self.backups += 1;
-        let path = self.backup_path();
-        let Some(coordinator) = &mut self.coordinator else {
-            self.backups -= 1;
-            return Ok(());
-        };
+        let path = backup_path(self.backups.len() + 1);
+        let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
         let saved = coordinator.backup(&path);
         if self.went_off(Who::Coordinator)? {
-            self.backups -= 1;
             return Ok(());
         }
         if let Err(error) = saved {
             self.say(|| format!("no copy is made: {error}"));
-            self.backups -= 1;
             return self.crash(Who::Coordinator, Down::Kill, 0);
         }
+        let commits = self.site.computer.tape().commits.clone();
+        self.backups.push(commits);
         self.commit_soon();
         Ok(())
     }
@@ -211,6 +222,13 @@ impl World<'_> {
                 gone
             }
         };
+        if who == Who::Coordinator {
+            // What was on its way to this process does not come to the next one.
+            for connection in &mut self.connections {
+                connection.up.items.clear();
+                connection.up.black_hole = true;
+            }
+        }
         for connection in gone {
             let notices = if down == Down::Power { 2_000_000 } else { 10_000 };
             let notices = self.dice.below(notices);
@@ -272,7 +290,7 @@ impl World<'_> {
         match error {
             NodeError::Store(StoreError::Damaged { .. }) if branched => match who {
                 Who::Client(client) => self.start_anew(client)?,
-                Who::Coordinator if self.backups > 0 => self.restore = true,
+                Who::Coordinator if !self.backups.is_empty() => self.restore = true,
                 // Without a copy there is no way on, and nobody was left in the dark.
                 Who::Coordinator => self.ended = true,
             },

@@ -20,7 +20,7 @@ use cahoots_node::store::Sync;
 
 use super::app::App;
 use super::cases::{Case, Cases};
-use super::computer::{Computer, Micros};
+use super::computer::{Commit, Computer, Micros};
 use super::dice::Dice;
 use super::disk::Image;
 use super::network::Connection;
@@ -132,7 +132,7 @@ pub(super) struct Client {
     pub(super) pause: Micros,
     pub(super) flushing: bool,
     pub(super) app: App,
-    pub(super) image: Option<Image>,
+    pub(super) image: Option<(Image, Vec<Commit>)>,
     /// What was durable when it was last looked at: it must not go back.
     pub(super) told: Ends,
     pub(super) partitioned: Micros,
@@ -158,11 +158,12 @@ pub(super) struct World<'a> {
     pub(super) coordinator: Option<SteppedCoordinator>,
     pub(super) committing: bool,
     pub(super) stopping: bool,
-    pub(super) backups: u64,
+    /// What the copies of the coordinator's store were given.
+    pub(super) backups: Vec<Vec<Commit>>,
     pub(super) restore: bool,
     pub(super) refused: u64,
-    /// Messages that were flipped on their way to the coordinator.
-    pub(super) flipped: u64,
+    /// Messages to the coordinator that were altered or came out of turn.
+    pub(super) disturbed: u64,
     pub(super) clients: Vec<Client>,
     pub(super) connections: Vec<Connection>,
     pub(super) seen: Seen,
@@ -212,10 +213,10 @@ impl<'a> World<'a> {
             coordinator: None,
             committing: false,
             stopping: false,
-            backups: 0,
+            backups: Vec::new(),
             restore: false,
             refused: 0,
-            flipped: 0,
+            disturbed: 0,
             clients,
             connections: Vec::new(),
             seen: Seen::new(),

@@ -6,6 +6,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 
 use super::super::network::{Item, flip, words};
 use super::super::plan::Who;
+use super::coordinator::goes_back;
 use super::{Broken, Event, Link, World};
 
 impl World<'_> {
@@ -87,6 +88,18 @@ impl World<'_> {
         }
         let Some(mut item) = pipe.items.pop_front() else { return Ok(()) };
         let mut flipped = false;
+        if item.is_message() && std::mem::take(&mut pipe.duplicate) {
+            pipe.items.push_front(item.clone());
+            self.at(now, Event::Arrive { connection, up });
+        }
+        let pipe = self.connections[connection].pipe(up);
+        if pipe.swap && item.is_message() && pipe.items.front().is_some_and(Item::is_message) {
+            pipe.swap = false;
+            std::mem::swap(&mut item, pipe.items.front_mut().expect("looked at"));
+            // A gap, where both are of one link: the connection starts over.
+            self.disturbed += u64::from(up);
+        }
+        let pipe = self.connections[connection].pipe(up);
         if let (Item::Frame(frame), Some(bit)) = (&mut item, pipe.flip) {
             flipped = flip(frame, bit);
             if flipped {
@@ -123,7 +136,7 @@ impl World<'_> {
                     if listens && refused == 0 && self.current(connection) {
                         return Err("the coordinator took a message that was altered on its way".into());
                     }
-                    self.flipped += refused;
+                    self.disturbed += refused;
                 }
                 self.refused_honestly()?;
             }
@@ -159,6 +172,9 @@ impl World<'_> {
                 Ok(true) if flipped => {
                     return Err(format!("client {client} took a message that was altered on its way"));
                 }
+                Ok(true) if node.app().status().refused > 0 && !self.plan.has(goes_back) => {
+                    return Err(format!("client {client} refuses an honest message"));
+                }
                 Ok(true) => None,
                 Ok(false) => Some(node.broken("nothing is taken any more")),
                 Err(parted) => Some(parted),
@@ -170,10 +186,13 @@ impl World<'_> {
         self.touched(client)
     }
 
-    /// One end learns that a connection is gone.
+    /// One end learns that a connection is gone: the client (which sends up), or the coordinator.
     pub(super) fn notice(&mut self, connection: usize, up: bool) -> Result<(), Broken> {
-        let pipe = self.connections[connection].pipe(!up);
-        (pipe.from, pipe.black_hole) = (None, true);
+        let outgoing = self.connections[connection].pipe(up);
+        (outgoing.from, outgoing.black_hole) = (None, true);
+        let incoming = self.connections[connection].pipe(!up);
+        incoming.items.clear();
+        incoming.black_hole = true;
         if up {
             let client = self.connections[connection].client;
             let uses =
