@@ -53,6 +53,7 @@ impl WorldKind for Doors {
             smallest_gap: None,
             context_norm: None,
             reward_range: None,
+            keep_apart: false,
         };
         let world = DoorsWorld { setting, right: seed as usize % self.doors, prize: self.prize };
         Ok((Box::new(world), Arrivals::new(&ArrivalLaw::All, CLIENTS, seed)))

@@ -31,6 +31,9 @@ pub enum Order {
     Remove {
         /// Its number.
         client: u32,
+        /// Is what it contributed to be taken out again?
+        #[serde(default)]
+        forget: bool,
     },
     /// A client's number is free again.
     Release {

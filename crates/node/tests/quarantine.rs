@@ -13,6 +13,7 @@ use cahoots_node::client::{Arms, Client};
 use cahoots_node::limits::ServeLimits;
 use cahoots_node::store::{Store, Sync};
 use cahoots_node::transport::Kind;
+use cahoots_node::transport::proto::{Confirm, Hello};
 use cahoots_node::{Known, Terms};
 use common::{FEDERATION, Federation, PATIENCE, Raw, until};
 use prost::Message as _;
@@ -67,6 +68,8 @@ fn say(federation: &Federation, member: &mut Raw, number: u64, payload: Vec<u8>)
         federation.runtime.block_on(async {
             loop {
                 let Some(Kind::Envelope(envelope)) = member.next().await else { continue };
+                let confirmed = Confirm { sequence: envelope.sequence, peer: None };
+                member.send(Kind::Confirm(confirmed)).await;
                 let payload = wire::Payload::decode(&envelope.payload[..]).unwrap();
                 if let Some(Shape::Refused(refused)) = payload.shape
                     && refused.number == number
@@ -118,14 +121,14 @@ fn after_a_limit_nothing_of_a_liar_is_merged_until_it_is_restored() {
     assert!(recovered.snapshot.unwrap() == replayed, "a replay ends elsewhere");
     drop(store);
     let federation = Federation::resume(&known(), terms, folder, &address);
-    let again = |sent| cahoots_node::transport::proto::Hello { sent, ..Raw::hello(LIAR) };
+    let again = |sent| Hello { sent, ..Raw::hello(LIAR) };
     let mut liar = federation.runtime.block_on(Raw::greet(&federation.url, again(5))).unwrap();
     assert_eq!(federation.status().quarantined, [LIAR]);
     told(say(&federation, &mut liar, 6, truth(6)).unwrap());
     assert_eq!(federation.merged().count, 1);
     // Nor does starting anew.
     drop(liar);
-    let anew = cahoots_node::transport::proto::Hello { rejoins: true, epochs: vec![77], ..Raw::hello(LIAR) };
+    let anew = Hello { rejoins: true, epochs: vec![77], ..Raw::hello(LIAR) };
     until("it is gone", || federation.status().connected == 0);
     let refused = federation.runtime.block_on(Raw::greet(&federation.url, anew)).err().unwrap();
     assert!(refused.contains("cannot start anew before that is lifted"), "{refused}");
@@ -219,10 +222,10 @@ fn in_epochs_that_went_on_a_restored_client_starts_anew() {
     let liar = members.pop().unwrap();
     let told = federation.runtime.block_on(liar.last_refusal());
     assert!(told.contains("`cahoots rejoin` the client"), "{told}");
-    let again = cahoots_node::transport::proto::Hello { sent: LIMIT, ..Raw::hello(LIAR) };
+    let again = Hello { sent: LIMIT, ..Raw::hello(LIAR) };
     let refused = federation.runtime.block_on(Raw::greet(&federation.url, again)).err().unwrap();
     assert!(refused.contains("`cahoots rejoin` the client"), "{refused}");
-    let anew = cahoots_node::transport::proto::Hello { rejoins: true, epochs: vec![77], ..Raw::hello(LIAR) };
+    let anew = Hello { rejoins: true, epochs: vec![77], ..Raw::hello(LIAR) };
     federation.runtime.block_on(Raw::greet(&federation.url, anew)).unwrap();
     assert_eq!((federation.status().implausible, federation.status().quarantined), (0, vec![]));
     federation.stop();

@@ -86,6 +86,10 @@ impl<M: Machine> Machine for Witness<M> {
 
     const RESUMES: bool = M::RESUMES;
 
+    fn forgets(&self) -> Result<(), String> {
+        self.machine.forgets()
+    }
+
     fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, M::Msg>) {
         self.machine.on_ruling(ruling, cx);
     }

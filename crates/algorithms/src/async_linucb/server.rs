@@ -9,7 +9,7 @@ use cahoots_core::{
 use serde::{Deserialize, Serialize};
 
 use super::params::{NewClient, Valid};
-use crate::kit::linear::{DownloadIndex, LinearMsg, Signal, Standing};
+use crate::kit::linear::{Apart, DownloadIndex, LinearMsg, Signal, Standing};
 
 /// Merges uploads, sends views to those that lag behind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -20,6 +20,7 @@ pub struct Server {
     nothing: Arc<View>,
     view: Arc<View>,
     clients: DownloadIndex<NodeId>,
+    apart: Apart,
 }
 
 impl Server {
@@ -31,6 +32,7 @@ impl Server {
             nothing: valid.linear.nothing.clone(),
             view: valid.linear.nothing.clone(),
             clients: DownloadIndex::new(valid.download.clone()),
+            apart: Apart::new(valid.linear.keep_apart),
         }
     }
 
@@ -69,8 +71,25 @@ impl Server {
         };
         let had = standing.log_det(self.ridge)?;
         self.view = view;
+        self.apart.add(from, stats);
         self.clients.place(from, standing, had);
         Ok(())
+    }
+
+    /// The sum of all but one, and a view of it for everyone.
+    fn forget(&mut self, client: NodeId, cx: &mut Cx<'_, LinearMsg>) {
+        let Some(sum) = self.apart.forget(client, self.nothing.stats()) else { return };
+        let view = View::new(self.view.version() + 1, sum);
+        if view.check(self.ridge).is_err() {
+            // Uploads are checked one by one, in the sum of all; other sums of them can be wrong by rounding.
+            cx.level("refused_views", 1.0);
+            return;
+        }
+        self.view = view.clone();
+        let (log_det, nothing) = (self.log_det(), self.nothing.clone());
+        self.clients.renew(&view, log_det, &nothing, self.ridge, |client, merged| {
+            cx.send(client, LinearMsg::Download { view: view.clone(), merged });
+        });
     }
 
     fn log_det(&self) -> f64 {
@@ -112,10 +131,15 @@ impl Machine for Server {
 
     const RESUMES: bool = true;
 
-    fn on_ruling(&mut self, ruling: Ruling, _cx: &mut Cx<'_, LinearMsg>) {
+    fn forgets(&self) -> Result<(), String> {
+        self.apart.check()
+    }
+
+    fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, LinearMsg>) {
         match ruling {
             Ruling::Quarantined(client) => self.clients.pause(client),
             Ruling::Restored(client) => self.clients.resume(client),
+            Ruling::Forgotten(client) => self.forget(client, cx),
         }
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::REPORT;
 use super::message::MabMsg;
 use super::rules::{Rules, average};
-use crate::kit::arms::{ActiveArms, ArmMsg};
+use crate::kit::arms::{ActiveArms, ArmMsg, FORGETS_NOT};
 
 /// Lines 11 to 15 of Algorithm 1, Lines 12 to 16 of Algorithm 5.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -218,6 +218,10 @@ impl Machine for Server {
         }
         self.close_round_if_complete(cx);
         Ok(())
+    }
+
+    fn forgets(&self) -> Result<(), String> {
+        Err(FORGETS_NOT.into())
     }
 
     /// A deadline.

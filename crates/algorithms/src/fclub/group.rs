@@ -53,6 +53,26 @@ impl Group {
         self.locals.rename(local, to);
     }
 
+    /// What a local cluster has shared is no longer part of it.
+    pub(super) fn remove(&mut self, local: Local) {
+        self.locals.remove(local);
+    }
+
+    /// Another sum, for everyone.
+    pub(super) fn renew(&mut self, view: Arc<View>) -> Vec<Due> {
+        self.view = view.clone();
+        let receivers: Vec<(Local, u64)> = self
+            .locals
+            .receivers()
+            .filter_map(|local| Some((local, self.locals.get(local)?.merged())))
+            .collect();
+        let place = |(local, merged): (Local, u64)| {
+            self.place(local, Standing::with(view.clone(), merged));
+            Due { local, view: view.clone(), merged }
+        };
+        receivers.into_iter().map(place).collect()
+    }
+
     /// Downloads at another ratio from now on.
     pub(super) fn change(&mut self, ln_download: f64) {
         self.locals.change(Ratios::Same(ln_download));
@@ -61,6 +81,11 @@ impl Group {
     /// What has been merged.
     pub fn view(&self) -> &Arc<View> {
         &self.view
+    }
+
+    /// What is on its matrix's diagonal.
+    pub(super) fn ridge(&self) -> f64 {
+        self.ridge
     }
 
     /// Local clusters that share.

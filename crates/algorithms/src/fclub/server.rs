@@ -1,13 +1,15 @@
 //! The global server: the clock of the phases, the merging of local clusters, a group for each global one.
 
+mod gone;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use cahoots_core::graph::Graph;
-use cahoots_core::{Cx, Fact, LinearStats, Machine, Membership, Misbehaviour, NodeId, Private, View};
+use cahoots_core::{Cx, Fact, LinearStats, Machine, Membership, Misbehaviour, NodeId, Private, Ruling, View};
 use serde::{Deserialize, Serialize};
 
 use super::definite;
-use super::group::{Group, LEGACY, Local, definite_view};
+use super::group::{Due, Group, LEGACY, Local, definite_view};
 use super::message::FclubMsg;
 use super::rules::{ClusteringRules, Rules, Valid};
 use crate::kit::clusters::{distance, novelty};
@@ -103,17 +105,11 @@ impl GlobalServer {
         self.versions += 1;
         let dim = self.rules.dim;
         self.told.entry(local).or_insert_with(|| LinearStats::empty(dim)).merge(stats.get());
-        let phase = self.phase;
-        let mut sender_served = false;
-        for due in group.serve() {
-            let (node, cluster) = due.local;
-            sender_served |= due.local == local;
-            if self.joined.contains(&node) && cluster < LEGACY {
-                cx.send(node, FclubMsg::Download { phase, cluster, view: due.view, merged: due.merged });
-            }
-        }
+        let due = group.serve();
+        let sender_served = due.iter().any(|due| due.local == local);
+        self.send(due, cx);
         if !sender_served {
-            cx.send(local.0, FclubMsg::Taken { phase, cluster: local.1, number });
+            cx.send(local.0, FclubMsg::Taken { phase: self.phase, cluster: local.1, number });
         }
         self.note_shift(shift, cx);
         Ok(())
@@ -259,29 +255,13 @@ impl GlobalServer {
         }
     }
 
-    /// What this server's number has shared stays, as that of a server which is away; the number is free for
-    /// the new machine that has come.
-    fn bequeath(&mut self, node: NodeId) {
-        let reports = self.gathering.as_mut().and_then(|gathering| gathering.reports.remove(&node));
-        let of_node = self.places.range((node, 0)..=(node, u32::MAX));
-        let (mine, older): (Vec<_>, Vec<_>) =
-            of_node.map(|(local, place)| (*local, *place)).partition(|((_, cluster), _)| *cluster < LEGACY);
-        let told = self.told.range((node, LEGACY)..=(node, u32::MAX)).next_back().map(|((_, last), _)| *last);
-        let last = older.last().map(|((_, last), _)| *last).max(told);
-        let mut free = last.map_or(LEGACY, |last| last + 1);
-        for (local, place) in mine {
-            let legacy = (node, free);
-            free += 1;
-            self.places.remove(&local);
-            self.places.insert(legacy, place);
-            self.groups[place as usize].rename(local, legacy);
-            // What it has reported for the phase that is about to begin says more.
-            if let Some(told) = self.told.remove(&local).filter(|_| reports.is_none()) {
-                self.told.insert(legacy, told);
+    /// Views for those who are here.
+    fn send(&self, due: Vec<Due>, cx: &mut Cx<'_, FclubMsg>) {
+        for Due { local: (node, cluster), view, merged } in due {
+            if self.joined.contains(&node) && cluster < LEGACY {
+                cx.send(node, FclubMsg::Download { phase: self.phase, cluster, view, merged });
             }
         }
-        let reports = reports.into_iter().flat_map(|(_, reports)| reports);
-        self.told.extend((free..).zip(reports).map(|(cluster, stats)| ((node, cluster), stats)));
     }
 
     /// Someone new: part of the first cluster before the first phase, on its own after it.
@@ -343,6 +323,18 @@ impl Machine for GlobalServer {
             FclubMsg::Structure { phase, clusters } => self.structure(from, phase, clusters),
             FclubMsg::Report { phase, cluster, stats } => self.report(from, phase, cluster, stats, cx),
             other => Err(other.unexpected()),
+        }
+    }
+
+    fn forgets(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, FclubMsg>) {
+        match ruling {
+            Ruling::Quarantined(node) => self.on_membership(Membership::Left(node), cx),
+            Ruling::Forgotten(node) => self.forget(node, cx),
+            Ruling::Restored(_) => {}
         }
     }
 

@@ -61,6 +61,11 @@ impl Clusters {
         self.fallbacks += u64::from(!found.complete);
     }
 
+    /// A client's data are gone; its clusters are as they were until they are estimated again.
+    pub fn forget(&mut self, client: NodeId) {
+        self.samples.remove(&client);
+    }
+
     /// All clusters, each in the order of its members.
     pub fn list(&self) -> &[Vec<NodeId>] {
         &self.list

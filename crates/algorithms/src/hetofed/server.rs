@@ -1,6 +1,8 @@
 //! The server of the hetofed family: estimates clusters, serves them one after
 //! the other.
 
+mod rulings;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -253,30 +255,6 @@ impl Server {
         self.finish_complete(cx);
     }
 
-    /// Nobody waits for a client any more, and nothing is sent to it.
-    fn dismiss(&mut self, client: NodeId, cx: &mut Cx<'_, LinearMsg>) {
-        if let Some(member) = self.members.get_mut(&client) {
-            member.left = true;
-            member.asked = false;
-        }
-        self.requests.remove(&client);
-        self.rounds.iter_mut().for_each(|round| round.gather.excuse(client));
-        self.poll.iter_mut().for_each(|poll| poll.excuse(client));
-        self.finish_complete(cx);
-    }
-
-    /// The same machine as before goes on, whose messages were not heard for a while.
-    fn readmit(&mut self, client: NodeId, cx: &mut Cx<'_, LinearMsg>) {
-        let Some(member) = self.members.get_mut(&client) else { return };
-        member.left = false;
-        tell_clusters(&self.clusters, self.variant, client, member, cx);
-        if !self.variant.recluster && !member.explored {
-            // Its exploration may have been among them: it ends now.
-            cx.send(client, LinearMsg::signal(Signal::Ask, self.asked_rounds));
-        }
-        self.stir(cx);
-    }
-
     /// A tick's wakes come after its arrivals, and cannot be asked for within it. So that a request is
     /// served in the step in which it was made, the server is woken at the end of every tick while there
     /// is traffic. After a long silence the first request waits for one step.
@@ -314,21 +292,6 @@ impl Server {
             self.serve_next(cx);
         }
         Ok(())
-    }
-}
-
-/// Someone who is back learns which clusters it is in, where those are estimated once.
-fn tell_clusters(
-    clusters: &Clusters,
-    variant: Variant,
-    client: NodeId,
-    member: &mut Member,
-    cx: &mut Cx<'_, LinearMsg>,
-) {
-    if member.explored && !variant.recluster && clusters.estimates() > 0 {
-        member.told = clusters.sizes(client);
-        let (phase, sizes) = (clusters.estimates(), member.told.clone());
-        cx.send(client, LinearMsg::Clusters { phase, sizes });
     }
 }
 
@@ -370,10 +333,20 @@ impl Machine for Server {
 
     const RESUMES: bool = true;
 
+    fn forgets(&self) -> Result<(), String> {
+        match self.sharing {
+            Sharing::Full => Ok(()),
+            Sharing::Buffers => {
+                Err("with sharing = \"buffers\" the others' views are built on views that hold it".into())
+            }
+        }
+    }
+
     fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, LinearMsg>) {
         match ruling {
             Ruling::Quarantined(client) => self.dismiss(client, cx),
             Ruling::Restored(client) => self.readmit(client, cx),
+            Ruling::Forgotten(client) => self.forget(client, cx),
         }
     }
 
@@ -383,7 +356,7 @@ impl Machine for Server {
                 let member = self.members.entry(client).or_insert_with(|| Member::new(&self.nothing));
                 if std::mem::take(&mut member.left) {
                     member.come_back(&self.nothing);
-                    tell_clusters(&self.clusters, self.variant, client, member, cx);
+                    rulings::tell_clusters(&self.clusters, self.variant, client, member, cx);
                 }
                 if self.explored && !self.variant.recluster && !member.explored {
                     member.explored = true;

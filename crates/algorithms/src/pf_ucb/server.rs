@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::params::Valid;
 use super::rules::Rules;
 use super::{ASK, READY, Upload};
-use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues};
+use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues, FORGETS_NOT};
 
 /// Averages the clients' means, unites their active sets.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -302,6 +302,10 @@ impl Machine for Server {
         }
         self.advance(cx);
         Ok(())
+    }
+
+    fn forgets(&self) -> Result<(), String> {
+        Err(FORGETS_NOT.into())
     }
 
     /// A deadline.

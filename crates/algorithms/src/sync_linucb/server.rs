@@ -11,7 +11,7 @@ use cahoots_core::{
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
-use crate::kit::linear::{LinearMsg, Signal};
+use crate::kit::linear::{Apart, LinearMsg, Signal};
 
 /// Gathers uploads, merges them in node order, sends the sum to all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,6 +25,7 @@ pub struct Server {
     uploads: Vec<u64>,
     round: Option<Gather<LinearStats>>,
     rounds: u64,
+    apart: Apart,
 }
 
 impl Server {
@@ -38,6 +39,7 @@ impl Server {
             uploads: Vec::new(),
             round: None,
             rounds: 0,
+            apart: Apart::new(valid.linear.keep_apart),
         }
     }
 
@@ -74,8 +76,9 @@ impl Server {
         let late: Vec<NodeId> = round.waiting().collect();
         let mut merged = self.view.stats().clone();
         let parts = round.into_parts();
-        for stats in parts.values() {
+        for (client, stats) in &parts {
             merged.merge(stats);
+            self.apart.add(*client, stats);
         }
         self.view = View::new(self.view.version() + 1, merged);
         cx.report(Fact::Rounds(1));
@@ -83,6 +86,26 @@ impl Server {
             let message = LinearMsg::Download { view: self.view.clone(), merged: self.uploaded(client) };
             cx.send(client, message);
         }
+    }
+
+    /// The sum of all but one, and a view of it for everyone: those who have answered in an open round have it
+    /// when that is over.
+    fn forget(&mut self, client: NodeId, cx: &mut Cx<'_, LinearMsg>) {
+        let nothing = self.view.stats().emptied();
+        let Some(sum) = self.apart.forget(client, &nothing) else { return };
+        self.view = View::new(self.view.version() + 1, sum);
+        let answered: BTreeSet<NodeId> = match &mut self.round {
+            Some(round) => {
+                round.forget(client);
+                round.answered().collect()
+            }
+            None => BTreeSet::new(),
+        };
+        for &member in self.members.difference(&answered) {
+            let message = LinearMsg::Download { view: self.view.clone(), merged: self.uploaded(member) };
+            cx.send(member, message);
+        }
+        self.finish_if_complete(cx);
     }
 
     /// Nobody waits for a client any more.
@@ -108,6 +131,7 @@ impl Server {
         if let Err(stats) = late {
             let mut merged = self.view.stats().clone();
             merged.merge(&stats);
+            self.apart.add(from, &stats);
             self.view = View::new(self.view.version() + 1, merged);
         }
     }
@@ -161,9 +185,14 @@ impl Machine for Server {
 
     const RESUMES: bool = true;
 
+    fn forgets(&self) -> Result<(), String> {
+        self.apart.check()
+    }
+
     fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, LinearMsg>) {
         match ruling {
             Ruling::Quarantined(client) => self.dismiss(client, cx),
+            Ruling::Forgotten(client) => self.forget(client, cx),
             Ruling::Restored(client) => {
                 self.members.insert(client);
                 // What it asked for meanwhile was not heard.

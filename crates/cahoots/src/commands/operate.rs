@@ -43,6 +43,9 @@ enum MembersOrder {
     Remove {
         /// Its number.
         client: u32,
+        /// Take all that came under its number out of what is merged, and send everyone the sum of the others.
+        #[arg(long)]
+        forget: bool,
     },
     /// A quarantined client is believed again.
     Restore {
@@ -141,7 +144,7 @@ pub(crate) fn status(args: &Status) -> Result<(), LabError> {
 pub(crate) fn members(args: &Members) -> Result<(), LabError> {
     let order = match args.what {
         None | Some(MembersOrder::List) => Order::Members,
-        Some(MembersOrder::Remove { client }) => Order::Remove { client },
+        Some(MembersOrder::Remove { client, forget }) => Order::Remove { client, forget },
         Some(MembersOrder::Restore { client }) => Order::Restore { client },
         Some(MembersOrder::Release { client }) => Order::Release { client },
         Some(MembersOrder::Invite { client, valid_days: days }) => Order::Invite { client, days },

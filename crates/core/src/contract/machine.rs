@@ -35,6 +35,8 @@ pub enum Ruling {
     Quarantined(NodeId),
     /// It is believed again, and goes on where it is ([`Machine::RESUMES`]).
     Restored(NodeId),
+    /// What came under its number is taken out again, as far as [`Machine::forgets`] says; it has left before.
+    Forgotten(NodeId),
 }
 
 /// A coordinator, a global server, a synchroniser; and the half of a learner
@@ -64,6 +66,11 @@ pub trait Machine: Serialize + DeserializeOwned + Send + 'static {
     /// Whether a client that was quarantined can go on with the machine that it has: `false` where the others have
     /// gone on without it in a way that it cannot make up for, so that it has to start anew.
     const RESUMES: bool = false;
+
+    /// Whether what a client contributed can be taken out again; why not, in words.
+    fn forgets(&self) -> Result<(), String> {
+        Err("this algorithm's server does not keep apart what clients have contributed".into())
+    }
 
     /// It was decided about a client. Unless an algorithm says otherwise, a quarantine is a farewell.
     fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, Self::Msg>) {

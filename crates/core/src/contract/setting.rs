@@ -35,6 +35,9 @@ pub struct Setting {
     /// The smallest and the largest reward, for the same. Absent: all are at most 2^100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward_range: Option<(f64, f64)>,
+    /// Servers that add up keep what each client has contributed apart too, so that one can be forgotten.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_apart: bool,
 }
 
 impl Setting {
@@ -51,6 +54,7 @@ impl Setting {
             smallest_gap: None,
             context_norm: None,
             reward_range: None,
+            keep_apart: false,
         }
     }
 
@@ -87,6 +91,11 @@ impl Setting {
     /// With rewards in this interval.
     pub fn with_reward_range(self, rewards: (f64, f64)) -> Setting {
         Setting { reward_range: Some(rewards), ..self }
+    }
+
+    /// With contributions that are kept apart.
+    pub fn kept_apart(self) -> Setting {
+        Setting { keep_apart: true, ..self }
     }
 
     /// Features of this user's own.

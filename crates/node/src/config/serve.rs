@@ -89,6 +89,9 @@ pub struct SettingTable {
     /// The smallest and the largest reward; without it, none is beyond 2^100.
     #[serde(default)]
     pub reward_range: Option<(f64, f64)>,
+    /// Whether servers that add up keep apart what each client has contributed, so that one can be forgotten.
+    #[serde(default = "yes")]
+    pub keep_apart: bool,
     /// Features of a user's own, per user.
     #[serde(default)]
     pub local_dims: Vec<usize>,
@@ -115,6 +118,10 @@ fn long() -> u64 {
     i64::MAX as u64
 }
 
+fn yes() -> bool {
+    true
+}
+
 fn tenth() -> f64 {
     0.1
 }
@@ -133,6 +140,7 @@ impl SettingTable {
             smallest_gap: None,
             context_norm: self.context_norm,
             reward_range: self.reward_range,
+            keep_apart: self.keep_apart,
         }
     }
 }

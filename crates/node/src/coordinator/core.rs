@@ -203,7 +203,10 @@ impl Core {
                 let _ = answer.send(self.list_members());
             }
             Command::Remove(client, answer) => {
-                let _ = answer.send(self.remove(client));
+                let _ = answer.send(self.remove(client, false));
+            }
+            Command::Forget(client, answer) => {
+                let _ = answer.send(self.remove(client, true));
             }
             Command::Restore(client, answer) => {
                 let _ = answer.send(self.restore(client));

@@ -50,15 +50,27 @@ impl Core {
         owners.into_iter().map(status).collect()
     }
 
-    /// A client leaves, or will never come: what it contributed stays, nobody waits for it, and it is not let in.
-    pub(super) fn remove(&mut self, client: NodeId) -> Result<(), NodeError> {
+    /// A client leaves, or will never come: nobody waits for it, and it is not let in. What it contributed stays, unless
+    /// it is to be forgotten.
+    pub(super) fn remove(&mut self, client: NodeId, forget: bool) -> Result<(), NodeError> {
         if client.index() >= self.seats.clients() {
             return Err(NodeError::Request(format!(
                 "there is no {client}: this federation has clients 0 to {}",
                 self.seats.clients().saturating_sub(1)
             )));
         }
+        if forget {
+            self.machine.forgets().map_err(|why| {
+                NodeError::Request(format!(
+                    "what {client} has contributed cannot be taken out again: {why}. Without --forget it leaves, and what it \
+                     contributed stays"
+                ))
+            })?;
+        }
         self.leave(client);
+        if forget {
+            self.event(Event::Ruling(Ruling::Forgotten(client)));
+        }
         self.members.remove(client);
         let (key, owner) = self.members.save(client);
         self.batch.set(key, owner);

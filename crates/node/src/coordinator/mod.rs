@@ -113,6 +113,8 @@ enum Command {
     Tick,
     Status(oneshot::Sender<CoordinatorStatus>),
     Members(oneshot::Sender<Vec<MemberStatus>>),
+    /// Removed, and what it contributed taken out again.
+    Forget(NodeId, oneshot::Sender<Result<(), NodeError>>),
     Remove(NodeId, oneshot::Sender<Result<(), NodeError>>),
     Restore(NodeId, oneshot::Sender<Result<bool, NodeError>>),
     Release(NodeId, oneshot::Sender<Result<(), NodeError>>),
@@ -291,6 +293,11 @@ impl Coordinator {
         self.ask(|answer| Command::Remove(NodeId(client), answer)).await?
     }
 
+    /// The same, and all that came under its number is taken out of what is merged, where the algorithm can.
+    pub async fn forget(&self, client: u32) -> Result<(), NodeError> {
+        self.ask(|answer| Command::Forget(NodeId(client), answer)).await?
+    }
+
     /// A client's number is free again: for its owner who lost his disk, or for someone else.
     pub async fn release(&self, client: u32) -> Result<(), NodeError> {
         self.ask(|answer| Command::Release(NodeId(client), answer)).await?
@@ -339,7 +346,12 @@ impl Coordinator {
                 serde_json::to_value(status).map_err(|e| NodeError::Stopped(e.to_string()))
             }
             Order::Members => written(self.members().await?),
-            Order::Remove { client } => self.remove(client).await.map(|()| json!({ "removed": client })),
+            Order::Remove { client, forget: false } => {
+                self.remove(client).await.map(|()| json!({ "removed": client }))
+            }
+            Order::Remove { client, forget: true } => {
+                self.forget(client).await.map(|()| json!({ "removed": client, "forgotten": true }))
+            }
             Order::Release { client } => self.release(client).await.map(|()| json!({ "released": client })),
             Order::Restore { client } => {
                 let resumes = self.restore(client).await?;

@@ -249,6 +249,10 @@ impl Federation {
         self.runtime.block_on(self.coordinator.remove(client)).map_err(|e| e.to_string())
     }
 
+    pub(crate) fn forget(&self, client: u32) -> Result<(), String> {
+        self.runtime.block_on(self.coordinator.forget(client)).map_err(|e| e.to_string())
+    }
+
     pub(crate) fn restore(&self, client: u32) -> Result<bool, String> {
         self.runtime.block_on(self.coordinator.restore(client)).map_err(|e| e.to_string())
     }

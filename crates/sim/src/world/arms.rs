@@ -213,6 +213,7 @@ impl ArmsParams {
             smallest_gap,
             context_norm: None,
             reward_range: None,
+            keep_apart: false,
         };
         let pulls = [vec![Box::default(); clients], vec![Box::default(); clients]];
         let stated = self.objective.is_some();

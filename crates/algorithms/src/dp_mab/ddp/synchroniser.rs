@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::message::{Labels, MabMsg};
 use super::super::{END, FULL, READY, START};
-use crate::kit::arms::ArmMsg;
+use crate::kit::arms::{ArmMsg, FORGETS_NOT};
 
 /// Says when a round begins and when it ends.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -115,6 +115,10 @@ impl Machine for Synchroniser {
         if self.since.is_none() && !self.present.is_empty() && self.waiting.is_complete(cx.now()) {
             self.start(cx);
         }
+    }
+
+    fn forgets(&self) -> Result<(), String> {
+        Err(FORGETS_NOT.into())
     }
 
     fn waiting_for(&self) -> Vec<NodeId> {

@@ -4,6 +4,9 @@ mod explorer;
 mod message;
 mod values;
 
+/// Why algorithms that give up arms cannot take a client out again.
+pub(crate) const FORGETS_NOT: &str = "arms were given up with the means of all who took part, and nobody explored them since: that cannot be undone";
+
 pub use explorer::{Explorer, Pull};
 pub use message::ArmMsg;
 pub use values::{ActiveArms, ArmValues};

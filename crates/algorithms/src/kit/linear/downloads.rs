@@ -128,6 +128,39 @@ impl<K: Receiver> DownloadIndex<K> {
         }
     }
 
+    /// Everyone is given `view`, whose log-det this is, whatever they have; tells `send` who they are and the last of
+    /// their uploads that it holds. Those who are paused are given it when they are served again: until then they
+    /// count as having `nothing`.
+    pub fn renew(
+        &mut self,
+        view: &Arc<View>,
+        log_det: f64,
+        nothing: &Arc<View>,
+        ridge: f64,
+        mut send: impl FnMut(K, u64),
+    ) {
+        let all: Vec<(K, u64, bool)> = self
+            .standings
+            .iter()
+            .map(|(receiver, (standing, had))| {
+                (receiver, standing.merged, self.due.contains(&(self.due_at(receiver, *had), receiver)))
+            })
+            .collect();
+        for (receiver, merged, served) in all {
+            if served {
+                self.place(receiver, Standing::with(view.clone(), merged), log_det);
+                send(receiver, merged);
+            } else {
+                self.place(
+                    receiver,
+                    Standing::with(nothing.clone(), merged),
+                    nothing.factor(ridge).log_det(),
+                );
+                self.pause(receiver);
+            }
+        }
+    }
+
     /// Gives `view`, whose log-det this is, to all that lag too far behind it (or just as far, if `inclusive`),
     /// and tells `send` who they are and the last of their uploads that it holds.
     pub fn serve(&mut self, view: &Arc<View>, log_det: f64, inclusive: bool, mut send: impl FnMut(K, u64)) {

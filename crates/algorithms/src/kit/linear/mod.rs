@@ -3,6 +3,7 @@
 //! server that knows who is due a download.
 
 mod alone;
+mod apart;
 mod by_client;
 mod downloads;
 mod federated;
@@ -12,6 +13,7 @@ mod params;
 mod ratio;
 
 pub use alone::AloneClient;
+pub use apart::Apart;
 pub use downloads::{DownloadIndex, Receiver, Standing};
 pub use federated::FederatedLinear;
 pub(crate) use federated::choose_by;

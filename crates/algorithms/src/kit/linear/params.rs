@@ -61,6 +61,8 @@ pub struct LinearValid {
     pub nothing: Arc<View>,
     /// What an upload can hold under the terms.
     pub plausible: Plausible,
+    /// Whether servers keep apart what each client has contributed.
+    pub keep_apart: bool,
 }
 
 impl LinearParams {
@@ -91,6 +93,12 @@ impl LinearParams {
         };
         let nothing = View::new(0, stats);
         nothing.check(ridge).map_err(|e| ParamError::new("ridge", e.to_string()))?;
-        Ok(LinearValid { ridge, policy, nothing, plausible: Plausible::of(setting)? })
+        Ok(LinearValid {
+            ridge,
+            policy,
+            nothing,
+            plausible: Plausible::of(setting)?,
+            keep_apart: setting.keep_apart,
+        })
     }
 }

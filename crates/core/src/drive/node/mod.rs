@@ -85,6 +85,8 @@ pub trait Node: Send {
 pub trait ServerNode: Node {
     /// Whether a client that was quarantined can go on with the machine that it has.
     fn resumes(&self) -> bool;
+    /// Whether what a client contributed can be taken out again; why not, in words.
+    fn forgets(&self) -> Result<(), String>;
 }
 
 /// A client's machine, driven.

@@ -58,4 +58,8 @@ impl<M: Machine> ServerNode for Server<M> {
     fn resumes(&self) -> bool {
         M::RESUMES
     }
+
+    fn forgets(&self) -> Result<(), String> {
+        self.host.machine().forgets()
+    }
 }
