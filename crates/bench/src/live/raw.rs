@@ -175,7 +175,7 @@ impl Raw {
             while self.sent < n && self.sent - self.confirmed < WINDOW as u64 {
                 self.send_next(&uploads).await;
             }
-            let next = self.stream.next().await.map_err(NodeError::Network)?;
+            let next = self.stream.next().await.map_err(|e| NodeError::Network(e.to_string()))?;
             self.take(next, None).await?;
         }
         Ok(())
@@ -204,7 +204,7 @@ impl Raw {
                     due += period;
                 }
                 next = self.stream.next(), if over || reads != Reads::Nothing => {
-                    self.take(next.map_err(NodeError::Network)?, (!over).then_some(&*common.views)).await?;
+                    self.take(next.map_err(|e| NodeError::Network(e.to_string()))?, (!over).then_some(&*common.views)).await?;
                     if let (Reads::Slowly(pause), false) = (reads, over) {
                         tokio::time::sleep(pause).await;
                     }
