@@ -134,3 +134,23 @@ fn members_come_and_go_and_stores_are_copied_and_put_back() {
     client.stop();
     serving.stop();
 }
+
+#[test]
+fn one_member_is_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let _serving = federation(folder);
+    let client = Running::start(folder, "client", "client.toml");
+    client.learn();
+    asked(folder, &["drain", "client.toml"]);
+    let members = asked(folder, &["members", "serve.toml"]);
+    assert_eq!((&members[0]["quarantined"], &members[0]["implausible"]), (&json!(false), &json!(0)));
+    let status = asked(folder, &["status", "serve.toml"]);
+    assert_eq!((&status["quarantined"], &status["implausible"]), (&json!([]), &json!(0)));
+    refused(folder, &["members", "serve.toml", "restore", "0"], "client 0 is not quarantined");
+    refused(folder, &["members", "serve.toml", "remove", "7", "--forget"], "there is no client 7");
+    let answer = asked(folder, &["members", "serve.toml", "remove", "0", "--forget"]);
+    assert_eq!(answer, json!({ "removed": 0, "forgotten": true }));
+    assert_eq!(asked(folder, &["members", "serve.toml"])[0]["removed"], true);
+    client.stop();
+}
