@@ -7,7 +7,7 @@ use std::time::Duration;
 use cahoots_core::Setting;
 use cahoots_node::Terms;
 use cahoots_node::client::Client;
-use cahoots_node::identity::{Admit, ClientSecurity, Secret, digest};
+use cahoots_node::identity::{Admit, ClientSecurity, Secret, ServeSecurity, digest};
 use cahoots_node::limits::ServeLimits;
 use cahoots_node::transport::proto::Hello;
 use cahoots_node::transport::{Kind, Outbox, call, frame};
@@ -194,4 +194,20 @@ fn a_certificate_lets_in_too_but_only_as_itself() {
     until("it is let in", || client.status().connected);
     let other = opened(&federation, 2, ring.client(0));
     until("it is told", || other.problems().iter().any(|words| words.contains("certificate of client 0")));
+}
+
+/// On one machine, where nobody else can hear it, an invitation may travel in plain text.
+#[test]
+fn invitations_work_on_one_machine_without_certificates() {
+    let security = ServeSecurity { admit: Admit::Tokens, ..ServeSecurity::default() };
+    let federation = Federation::start_secure(&known(), linear(), ServeLimits::default(), security);
+    let grabber = opened(&federation, 0, ClientSecurity::default());
+    until("it is told", || grabber.problems().iter().any(|words| words.contains("without an invitation")));
+    let invitation = Secret::parse(&federation.invite(1, DAY).unwrap()).unwrap();
+    let invited =
+        opened(&federation, 1, ClientSecurity { invitation: Some(invitation), ..ClientSecurity::default() });
+    until("it is let in", || invited.status().connected);
+    assert_eq!(federation.status().members, 1);
+    let anyone = Federation::start(&known(), linear());
+    assert!(anyone.invite(1, DAY).unwrap_err().contains("admit = \"tokens\""));
 }
