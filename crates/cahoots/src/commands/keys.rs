@@ -103,10 +103,12 @@ fn done(what: &What) -> Result<String, NodeError> {
     match what {
         What::Init { dir, federation, hosts, days } => {
             Keys::init(dir, federation, hosts, *days)?;
+            // A file's paths are relative to the file, wherever that is.
+            let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
             Ok(format!(
                 "In the coordinator's file:\n  [tls]\n  keys = \"{}\"\nThen `cahoots keys client {} 0 1 ...` for clients with \
                  certificates, or admit = \"tokens\" and `cahoots members FILE invite NUMBER`.\n",
-                dir.join("coordinator").display(),
+                whole.join("coordinator").display(),
                 dir.display()
             ))
         }

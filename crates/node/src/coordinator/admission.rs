@@ -162,6 +162,11 @@ impl Core {
                 self.seats.clients().saturating_sub(1)
             )));
         }
+        if self.admission.security.admit != Admit::Tokens {
+            return Err(NodeError::Request(
+                "nobody is let in by invitation here: that takes `admit = \"tokens\"` in the coordinator's file".into(),
+            ));
+        }
         if self.members.has_secret(client) {
             return Err(NodeError::Request(format!(
                 "{client} belongs to someone already: `cahoots members FILE release {}` frees it, for its owner who lost his disk or \

@@ -13,6 +13,7 @@ mod gate;
 mod invitation;
 mod name;
 mod show;
+mod signer;
 pub mod words;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub use gate::{Gate, Peer};
 pub use invitation::{Fate, Invitation, Secret, digest, same};
 pub use name::{Name, Role};
 pub use show::show;
+pub use signer::{Signed, Signer};
 
 /// What both ends speak.
 const PROTOCOL: &[u8] = b"h2";

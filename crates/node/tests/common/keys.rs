@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cahoots_node::identity::authority::{Keys, Signer};
-use cahoots_node::identity::{Admit, Caller, ClientSecurity, Gate, KeyFiles, Name, Secret, ServeSecurity};
+use cahoots_node::identity::authority::Keys;
+use cahoots_node::identity::{
+    Admit, Caller, ClientSecurity, Gate, KeyFiles, Name, Secret, ServeSecurity, Signer,
+};
 use time::{Duration, OffsetDateTime};
 
 use super::FEDERATION;
