@@ -125,6 +125,11 @@ impl SteppedClient {
         Parted { reason, refused, again: self.shared().parted(ended) != Next::GiveUp }
     }
 
+    /// Messages that it refused since it was started.
+    pub fn refused(&self) -> u64 {
+        self.shared().lock().refused
+    }
+
     /// The random bytes that its noise follows from.
     pub fn secret(&self) -> [u8; 32] {
         self.shared().secret

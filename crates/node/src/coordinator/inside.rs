@@ -80,6 +80,11 @@ impl SteppedCoordinator {
         self.ask(Command::Status)
     }
 
+    /// Messages that it refused since it was started.
+    pub fn refused(&self) -> u64 {
+        self.0.status.refused
+    }
+
     /// Who ever joined, and is not forgotten.
     pub fn members(&mut self) -> Vec<MemberStatus> {
         self.ask(Command::Members)

@@ -288,7 +288,8 @@ impl Members {
         };
         if owner.removed {
             return last(format!(
-                "{client} was removed from this federation: `cahoots members FILE release {}` at the coordinator lets it in again",
+                "{client} was removed from this federation: `cahoots members FILE release {}` at the coordinator frees its number, \
+                 and this client then starts anew under it, by `cahoots rejoin`",
                 client.0
             ));
         }

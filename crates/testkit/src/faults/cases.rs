@@ -76,7 +76,7 @@ fn case(known: &Arc<Known>, name: &str, params: &str, clients: usize) -> Option<
     let hosts = || (0..2 * clients).map(|user| NodeId((user / 2) as u32));
     let settings = [
         Setting::linear(clients, 2 * clients, 2),
-        Setting::linear(2 * clients, 4 * clients, 2).with_hosts(hosts()),
+        Setting::linear(2 * clients, 2 * clients, 2).with_hosts(hosts()),
         Setting::linear(clients, 2 * clients, 2).with_local_dims(vec![2; clients]),
         Setting::k_armed(clients, 2),
     ];

@@ -21,12 +21,12 @@ enum Change {
     Grow { length: usize },
 }
 
-/// A change of names, with what takes it back.
+/// A change of names.
 #[derive(Clone, Debug)]
 enum Naming {
-    Made(PathBuf),
-    Renamed { from: PathBuf, to: PathBuf, before: Option<usize> },
-    Removed(PathBuf, usize),
+    Made(PathBuf, usize),
+    Renamed { from: PathBuf, to: PathBuf, content: usize },
+    Removed(PathBuf),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,9 @@ pub(super) struct Mood {
 struct Inner {
     contents: Vec<Content>,
     names: BTreeMap<PathBuf, usize>,
-    /// What a power cut may take back, oldest first.
+    /// As they were when they were last synced.
+    synced_names: BTreeMap<PathBuf, usize>,
+    /// What has changed since: a power cut may leave any of it out.
     namings: Vec<Naming>,
     operations: u64,
     mood: Mood,
@@ -113,11 +115,7 @@ impl Disk {
     /// said to be safe.
     pub(super) fn cut(&self, dice: &mut Dice) -> bool {
         let mut inner = self.lock();
-        let kept = dice.below(inner.namings.len() as u64 + 1) as usize;
-        while inner.namings.len() > kept {
-            inner.unname();
-        }
-        inner.namings.clear();
+        inner.lose_names(dice);
         for content in &mut inner.contents {
             content.tear(dice);
         }
@@ -130,7 +128,7 @@ impl Disk {
         let mut inner = self.lock().clone();
         inner.restart();
         inner.lied = false;
-        inner.namings.clear();
+        inner.sync_names();
         inner.contents.iter_mut().for_each(|content| content.unsynced.clear());
         Image(inner)
     }
@@ -140,6 +138,25 @@ impl Disk {
         let mut inner = self.lock();
         let (mood, operations) = (inner.mood.clone(), inner.operations);
         *inner = Inner { mood, operations, ..image.0.clone() };
+    }
+
+    /// A bit rots in the last bytes of the newest log beside `store`, if all its `commits` are counted in its mark: then
+    /// someone can tell. `true` if one did.
+    pub(super) fn rot(&self, store: &Path, commits: u64, dice: &mut Dice) -> bool {
+        let mut inner = self.lock();
+        let beside = |end: &str| PathBuf::from(format!("{}.{end}", store.display()));
+        let mark = inner.names.get(&beside("mark")).map(|mark| inner.contents[*mark].bytes.clone());
+        let counted = mark.and_then(|mark| mark.last_chunk().map(|count| u64::from_le_bytes(*count)));
+        let log =
+            (1..200).rev().find_map(|generation| inner.names.get(&beside(&format!("{generation}.log"))));
+        let (Some(log), true) = (log.copied(), counted == Some(commits)) else { return false };
+        let bytes = &mut inner.contents[log].bytes;
+        let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let at = end.saturating_sub(1 + dice.below(40) as usize);
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte ^= 1 << dice.below(8);
+        }
+        true
     }
 
     /// Is there such a file?
@@ -158,7 +175,7 @@ impl Disk {
                 let content = inner.contents.len();
                 inner.contents.push(Content::default());
                 inner.names.insert(path.into(), content);
-                inner.namings.push(Naming::Made(path.into()));
+                inner.namings.push(Naming::Made(path.into(), content));
                 content
             }
             (Some(content), Opening::Anew) => {
@@ -176,8 +193,8 @@ impl Disk {
         let mut inner = self.lock();
         inner.operation()?;
         let content = inner.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
-        let before = inner.names.insert(to.into(), content);
-        inner.namings.push(Naming::Renamed { from: from.into(), to: to.into(), before });
+        inner.names.insert(to.into(), content);
+        inner.namings.push(Naming::Renamed { from: from.into(), to: to.into(), content });
         Ok(())
     }
 
@@ -185,10 +202,12 @@ impl Disk {
     pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
         let mut inner = self.lock();
         inner.powered()?;
-        let content = inner.names.get(path).copied().ok_or(io::ErrorKind::NotFound)?;
+        if !inner.names.contains_key(path) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         inner.operation()?;
         inner.names.remove(path);
-        inner.namings.push(Naming::Removed(path.into(), content));
+        inner.namings.push(Naming::Removed(path.into()));
         Ok(())
     }
 
@@ -205,7 +224,7 @@ impl Disk {
         let mut inner = self.lock();
         inner.operation()?;
         if inner.sync()? {
-            inner.namings.clear();
+            inner.sync_names();
         }
         Ok(())
     }
@@ -214,7 +233,6 @@ impl Disk {
 impl Inner {
     fn restart(&mut self) {
         self.off = false;
-        self.mood.off_at = None;
         self.contents.iter_mut().for_each(|content| content.locked = false);
     }
 
@@ -227,7 +245,7 @@ impl Inner {
         self.powered()?;
         self.operations += 1;
         if self.mood.off_at.is_some_and(|at| self.operations >= at) {
-            self.off = true;
+            (self.off, self.mood.off_at) = (true, None);
         }
         self.powered()
     }
@@ -241,28 +259,38 @@ impl Inner {
         Ok(!self.mood.lies)
     }
 
-    fn space(&self) -> io::Result<()> {
-        if self.mood.full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    fn sync_names(&mut self) {
+        if !self.namings.is_empty() {
+            self.namings.clear();
+            self.synced_names.clone_from(&self.names);
+        }
     }
 
-    /// Takes the last change of names back.
-    fn unname(&mut self) {
-        match self.namings.pop() {
-            Some(Naming::Made(path)) => {
-                self.names.remove(&path);
+    /// Of what happened to names since they were last synced, all lasts, or the beginning, or anything.
+    fn lose_names(&mut self, dice: &mut Dice) {
+        let namings = std::mem::take(&mut self.namings);
+        let first = dice.below(namings.len() as u64 + 1) as usize;
+        let any = dice.one_in(2);
+        let mut names = self.synced_names.clone();
+        for (place, naming) in namings.into_iter().enumerate() {
+            if if any { dice.one_in(2) } else { place >= first } {
+                continue;
             }
-            Some(Naming::Renamed { from, to, before }) => {
-                let content = self.names.remove(&to).expect("it was named");
-                self.names.insert(from, content);
-                if let Some(before) = before {
-                    self.names.insert(to, before);
+            match naming {
+                Naming::Made(path, content) => {
+                    names.insert(path, content);
+                }
+                Naming::Renamed { from, to, content } => {
+                    names.remove(&from);
+                    names.insert(to, content);
+                }
+                Naming::Removed(path) => {
+                    names.remove(&path);
                 }
             }
-            Some(Naming::Removed(path, content)) => {
-                self.names.insert(path, content);
-            }
-            None => {}
         }
+        self.names.clone_from(&names);
+        self.synced_names = names;
     }
 }
 
@@ -333,7 +361,11 @@ impl SimulatedFile for Open {
     fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
         let mut inner = self.disk.lock();
         inner.operation()?;
-        inner.space()?;
+        if inner.mood.full {
+            // What still fits is written.
+            inner.contents[self.content].write(&bytes[..bytes.len() / 2], at as usize);
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         inner.contents[self.content].write(bytes, at as usize);
         Ok(())
     }

@@ -30,6 +30,8 @@ impl Item {
 pub(super) struct Pipe {
     /// What the sender hands to its stream; `None` before it has one, and when nobody reads it any more.
     pub(super) from: Option<mpsc::Receiver<Frame>>,
+    /// The number of the last message to or from the coordinator: on one connection it only grows.
+    pub(super) number: u64,
     /// What is on its way.
     pub(super) items: VecDeque<Item>,
     /// When the last item will be there.

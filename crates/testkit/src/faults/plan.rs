@@ -47,6 +47,8 @@ pub enum Fault {
     SyncFails { who: Who },
     /// The disk says that it has synced and has not; then the power is cut.
     Lie { who: Who, time: Micros, down: Micros },
+    /// A bit of a client's log rots while it is down.
+    Rot { client: usize, down: Micros },
     /// A wall clock jumps, by milliseconds.
     ClockJump { who: Who, by: i64 },
     /// A client is told to leave.
@@ -97,7 +99,7 @@ impl Plan {
         let algorithm = (seed % cases.all.len() as u64) as usize;
         let size = dice.below(cases.all[algorithm].len() as u64) as usize;
         let clients = cases.all[algorithm][size].clients;
-        let decisions = dice.between(20, 45);
+        let decisions = (dice.between(20, 100) / clients as u64).clamp(5, 45);
         let pace = dice.pick(&[5 * MILLI, 20 * MILLI, 60 * MILLI]);
         let horizon = decisions * pace;
         let starts = (0..clients).map(|_| if dice.one_in(4) { dice.below(horizon) } else { 0 }).collect();
@@ -121,6 +123,22 @@ impl Plan {
             let fault =
                 if more.one_in(3) { Fault::Swap { client, up } } else { Fault::Duplicate { client, up } };
             faults.push((more.below(horizon), fault));
+        }
+        let mut rare = Dice::new(seed, 4);
+        if rare.one_in(4) {
+            let (client, at) = (rare.below(clients as u64) as usize, rare.below(horizon));
+            let later = at + rare.between(1, 6) * pace;
+            match rare.below(3) {
+                0 => faults.push((at, Fault::Rot { client, down: 30 * MILLI })),
+                1 => {
+                    faults.push((at, Fault::Backup));
+                    faults.push((later, Fault::Restore { down: 30 * MILLI }));
+                }
+                _ => {
+                    faults.push((at, Fault::Copy { client }));
+                    faults.push((later, Fault::PutBack { client, down: 30 * MILLI }));
+                }
+            }
         }
         faults.sort_by_key(|(at, _)| *at);
         Plan {

@@ -45,11 +45,16 @@ pub(super) fn replay<N: Node + ?Sized>(
     me: NodeId,
 ) -> Result<Shadow, Broken> {
     let mut shadow = Shadow::default();
+    let mut before = 0;
     for commit in commits {
         for entry in &commit.entries {
             let read = postcard::take_from_bytes::<Timed<Input<()>>>(entry);
-            let (Timed { input, .. }, _) =
+            let (Timed { input, now }, _) =
                 read.map_err(|e| format!("an entry of {me} makes no sense: {e}"))?;
+            if now < before {
+                return Err(format!("time goes back at {me}: from tick {before} to {now}"));
+            }
+            before = now;
             machine.replay(entry, keys).map_err(|e| format!("an entry of {me} cannot be replayed: {e}"))?;
             let step = machine.take_step();
             shadow.books.enter(me, step.facts);

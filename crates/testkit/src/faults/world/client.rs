@@ -153,11 +153,11 @@ impl World<'_> {
         let decided = if setting.dim == 0 {
             node.app().decide(Some(user), Arms::Plain(setting.arms))
         } else {
-            // Each user has two coordinates of its own.
+            // Each user has two coordinates of its own; users of one local server share theirs with others'.
             let width = setting.dim + setting.local_dims.get(user as usize).copied().unwrap_or(0);
             let row = |arm: usize| {
                 let mut row = vec![0.0; width];
-                row[2 * user as usize + arm] = 1.0;
+                row[(2 * user as usize + arm) % setting.dim] = 1.0;
                 if let Some(own) = row.get_mut(setting.dim + arm) {
                     *own = 0.5;
                 }

@@ -27,6 +27,10 @@ pub(super) fn goes_back(fault: &Fault) -> bool {
     )
 }
 
+fn lies(fault: &Fault) -> bool {
+    matches!(fault, Fault::Lie { who: Who::Coordinator, .. })
+}
+
 /// Where a copy of the coordinator's store is.
 pub(super) fn backup_path(number: usize) -> PathBuf {
     PathBuf::from(format!("/coordinator/copy{number}"))
@@ -94,7 +98,7 @@ impl World<'_> {
     /// Nothing honest is refused, as long as no store has gone back in time.
     pub(super) fn refused_honestly(&mut self) -> Result<(), Broken> {
         let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
-        self.refused = coordinator.status().refused;
+        self.refused = coordinator.refused();
         if self.refused > self.disturbed && !self.plan.has(goes_back) {
             return Err(format!(
                 "the coordinator refuses {} messages, and {} were altered",
@@ -126,6 +130,12 @@ impl World<'_> {
                     StoreError::Full { .. } | StoreError::Write { .. } | StoreError::Unreachable { .. },
                 )) => {
                     self.restore = true;
+                    return self.crash(Who::Coordinator, Down::Kill, 300_000);
+                }
+                // The disk lied when the copy was made; an older one may be sound.
+                Err(NodeError::Store(StoreError::Damaged { .. })) if self.plan.has(lies) => {
+                    self.backups.pop();
+                    (self.restore, self.ended) = (true, self.backups.is_empty());
                     return self.crash(Who::Coordinator, Down::Kill, 300_000);
                 }
                 Err(error) => return Err(format!("the coordinator's store is not put back: {error}")),

@@ -86,6 +86,14 @@ impl World<'_> {
                 self.site(who).computer.disk.mood(|mood| mood.lies = true);
                 self.after(time, Event::LieEnds(who, down));
             }
+            Fault::Rot { client, down } => {
+                self.crash(Who::Client(client), Down::Kill, down)?;
+                let site = &mut self.clients[client].site;
+                let commits = site.computer.tape().commits.len() as u64;
+                if site.down == Down::Kill {
+                    site.rotten |= site.computer.disk.rot(&site.store, commits, &mut site.computer.dice());
+                }
+            }
             Fault::ClockJump { who, by } => self.site(who).computer.jump(by * 1000),
             Fault::Remove { client } => {
                 self.forget_seen(None, Some(client));
@@ -285,11 +293,14 @@ impl World<'_> {
         self.say(|| format!("{who:?} does not start: {error}"));
         let site = self.site(who);
         site.starts += 1;
-        let (start, branched) = (site.starts, site.branched.is_some());
+        let (start, branched) = (site.starts, site.branched.is_some() || site.rotten);
         site.computer.disk.switch_off();
         match error {
             NodeError::Store(StoreError::Damaged { .. }) if branched => match who {
-                Who::Client(client) => self.start_anew(client)?,
+                Who::Client(client) => {
+                    self.branch(client);
+                    self.start_anew(client)?;
+                }
                 Who::Coordinator if !self.backups.is_empty() => self.restore = true,
                 // Without a copy there is no way on, and nobody was left in the dark.
                 Who::Coordinator => self.ended = true,

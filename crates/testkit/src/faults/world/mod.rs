@@ -123,6 +123,8 @@ pub(super) struct Site {
     pub(super) down: Down,
     /// Its store went back in time: by a disk that lied, or by an old copy. When, the last time.
     pub(super) branched: Option<Micros>,
+    /// A bit of its log has rotted.
+    pub(super) rotten: bool,
 }
 
 pub(super) struct Client {
@@ -183,7 +185,16 @@ impl<'a> World<'a> {
             let store = PathBuf::from(format!("/{name}/store"));
             let computer = Computer::new(&store, time.clone(), Dice::new(plan.seed, purpose), bug);
             let crash = (Down::Kill, 0);
-            Site { computer, store, starts: 0, crash, frames_left: None, down: Down::Kill, branched: None }
+            Site {
+                computer,
+                store,
+                starts: 0,
+                crash,
+                frames_left: None,
+                down: Down::Kill,
+                branched: None,
+                rotten: false,
+            }
         };
         let clients = (0..case.clients).map(|client| Client {
             site: site(&format!("client{client}"), 100 + client as u64),

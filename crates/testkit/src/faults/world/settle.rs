@@ -3,7 +3,7 @@
 use cahoots_core::NodeId;
 use cahoots_node::inside;
 
-use super::super::plan::Who;
+use super::super::plan::{Fault, Who};
 use super::{Broken, Down, Event, FEDERATION, LOOK, Link, PATIENCE, World};
 
 impl World<'_> {
@@ -55,12 +55,27 @@ impl World<'_> {
         let Some(words) = words.filter(|words| before.as_ref() == Some(words)) else { return Ok(()) };
         let down = self.clients[client].node.as_ref().is_some_and(|node| node.app().failure().is_some());
         self.say(|| format!("client {client} says: {words}"));
-        if words.contains("`cahoots rejoin`") || words.contains("put the newest back") {
-            self.crash(Who::Client(client), Down::Kill, 1000)?;
-            self.start_anew(client)
-        } else if words.contains("`cahoots members FILE release") {
+        let (release, rejoin) =
+            (words.contains("`cahoots members FILE release"), words.contains("`cahoots rejoin`"));
+        let rejoin = rejoin || words.contains("put the newest back");
+        if (release || rejoin) && self.is_honest(client) {
+            return Err(format!("client {client} is refused, though nobody did anything to it: {words}"));
+        }
+        if release {
             self.release(client)?;
             if down { self.crash(Who::Client(client), Down::Kill, 1000) } else { Ok(()) }
+        } else if rejoin {
+            self.crash(Who::Client(client), Down::Kill, 1000)?;
+            self.start_anew(client)?;
+            if self.dice.one_in(2) {
+                // The worst time for a crash is when it has just been let in again.
+                let (operations, site) = (self.dice.between(1, 16), &mut self.clients[client].site);
+                site.crash = (Down::Kill, 1000);
+                let at = site.computer.disk.operations() + operations;
+                site.computer.disk.kill();
+                site.computer.disk.mood(|mood| mood.off_at = Some(at));
+            }
+            Ok(())
         } else if down {
             self.crash(Who::Client(client), Down::Kill, 1000)
         } else if words.contains("did not merge") && self.went_back() {
@@ -92,6 +107,14 @@ impl World<'_> {
         self.forget_seen(Some(client), None);
         self.forget_seen(None, Some(client));
         Ok(())
+    }
+
+    /// A client whose store is all its own, and whom nobody sent away.
+    fn is_honest(&self, client: usize) -> bool {
+        let site = &self.clients[client].site;
+        let sent_away = |fault: &Fault| matches!(fault, Fault::Remove { client: c } | Fault::Release { client: c } if *c == client);
+        let first = site.computer.tape().earlier.is_empty();
+        first && site.branched.is_none() && !site.rotten && !self.plan.has(sent_away)
     }
 
     /// Did the coordinator's store go back in time?

@@ -41,6 +41,16 @@ impl World<'_> {
                     *left -= 1;
                 }
                 self.witness(who, frame)?;
+                let pipe = self.connections[connection].pipe(up);
+                if let Some(Kind::Envelope(envelope)) = &frame.kind
+                    && u32::MAX == if up { envelope.to } else { envelope.from }
+                {
+                    if envelope.sequence <= pipe.number {
+                        let number = envelope.sequence;
+                        return Err(format!("{who:?} sends message {number} twice over one connection"));
+                    }
+                    pipe.number = envelope.sequence;
+                }
                 self.say(|| format!("{who:?} sends {} [{connection}]", words(frame)));
             }
             let end = matches!(item, Item::End);
@@ -172,7 +182,7 @@ impl World<'_> {
                 Ok(true) if flipped => {
                     return Err(format!("client {client} took a message that was altered on its way"));
                 }
-                Ok(true) if node.app().status().refused > 0 && !self.plan.has(goes_back) => {
+                Ok(true) if node.refused() > 0 && !self.plan.has(goes_back) => {
                     return Err(format!("client {client} refuses an honest message"));
                 }
                 Ok(true) => None,
