@@ -10,22 +10,22 @@ use crate::federation::{Federation, KEYS, chosen, take};
 pub fn server(bytes: &[u8]) {
     let Some((federation, payload)) = chosen(bytes) else { return };
     let made = |state: &[u8]| federation.server(Some(state)).expect("it was saved");
-    tell(made(&federation.server), made(&federation.server), NodeId(0), payload);
+    tell(&mut *made(&federation.server), &mut *made(&federation.server), NodeId(0), payload);
 }
 
 /// A payload from the server at a client that has run for a while.
 pub fn client(bytes: &[u8]) {
     let Some((federation, payload)) = chosen(bytes) else { return };
     let made = |state: &[u8]| federation.client(Some(state)).expect("it was saved");
-    tell(made(&federation.client), made(&federation.client), NodeId::SERVER, payload);
+    tell(&mut *made(&federation.client), &mut *made(&federation.client), NodeId::SERVER, payload);
 }
 
 /// Whatever comes of a message, a replay of the log does the same.
-fn tell<N: Node + ?Sized>(mut told: Box<N>, mut replayed: Box<N>, from: NodeId, payload: &[u8]) {
+fn tell<N: Node + ?Sized>(told: &mut N, replayed: &mut N, from: NodeId, payload: &[u8]) {
     let Ends { received, .. } = told.ends(from);
     let message = Event::Message { from, sequence: received + 1, skipped: 0, message: payload.to_vec() };
     let mut log = Vec::new();
-    take(&mut *told, 50, message, &mut log);
+    take(told, 50, message, &mut log);
     for entry in &log {
         replayed.replay(entry, &KEYS).expect("what was logged can be replayed");
     }
