@@ -3,7 +3,7 @@
 mod common;
 
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cahoots_core::Setting;
 use cahoots_node::Terms;
@@ -105,7 +105,7 @@ fn members_with_certificates_learn_and_speak_as_themselves_alone() {
 #[test]
 fn a_stalled_handshake_holds_nobody_up_and_ends() {
     let ring = Ring::new();
-    let limits = ServeLimits { hello: Duration::from_millis(600), ..ServeLimits::default() };
+    let limits = ServeLimits { hello: Duration::from_secs(5), ..ServeLimits::default() };
     let federation = started(&ring, limits);
     let mut silent: Vec<TcpStream> = federation.runtime.block_on(async {
         let mut silent = Vec::new();
@@ -119,13 +119,12 @@ fn a_stalled_handshake_holds_nobody_up_and_ends() {
         }
         silent
     });
-    let begun = Instant::now();
     let client = joined(&federation, &ring, 0);
-    assert!(begun.elapsed() < Duration::from_millis(550), "it waited for the others: {:?}", begun.elapsed());
+    assert_eq!(federation.status().limits.late, 0, "it waited for the others");
     federation.runtime.block_on(async {
         for stream in &mut silent {
             let mut rest = Vec::new();
-            let closed = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest)).await;
+            let closed = tokio::time::timeout(common::PATIENCE, stream.read_to_end(&mut rest)).await;
             assert!(closed.is_ok(), "a stalled handshake is not closed");
         }
     });
@@ -169,7 +168,11 @@ fn a_flood_before_the_welcome_is_cut_off_during_and_after_the_handshake() {
 fn a_client_that_is_revoked_while_connected_is_disconnected_goes_on_alone_and_comes_back() {
     let ring = Ring::new();
     let federation = started(&ring, ServeLimits::default());
-    let (revoked, other) = (joined(&federation, &ring, 0), joined(&federation, &ring, 1));
+    // On a machine of its own: its files do not change.
+    let away = ring.copied("client-0", &ring.keys.client(0, 30).unwrap());
+    let (security, other) = (shown(&away, FEDERATION), joined(&federation, &ring, 1));
+    let revoked = open_as(&federation.known, federation.folder.path(), &federation.url, 0, security, None);
+    until("connected", || revoked.status().connected);
     ring.keys.revoke(Role::Client(0)).unwrap();
     until("it is told", || revoked.problems().iter().any(|words| words.contains("revoked")));
     until("it is out", || federation.status().connected == 1);
@@ -180,10 +183,25 @@ fn a_client_that_is_revoked_while_connected_is_disconnected_goes_on_alone_and_co
     until("it tries again", || revoked.status().attempts > before + 2);
     assert!(!revoked.status().connected);
     assert!(federation.status().limits.identities > 0);
-    ring.keys.client(0, 30).unwrap();
+    ring.copied("client-0", &ring.keys.client(0, 30).unwrap());
     until("a new certificate lets it in", || revoked.status().connected);
     assert_eq!(revoked.problems(), Vec::<String>::new());
     until("and nothing was lost", || federation.status().received == 1);
+}
+
+/// Who was revoked stays out, though the list that says so is lost.
+#[test]
+fn a_list_that_is_lost_revokes_nothing_less() {
+    let ring = Ring::new();
+    let federation = started(&ring, ServeLimits::default());
+    let away = ring.copied("client-0", &ring.keys.client(0, 30).unwrap());
+    assert_eq!(greeted(&federation, &away, 0, FEDERATION), None);
+    ring.keys.revoke(Role::Client(0)).unwrap();
+    let revoked = || greeted(&federation, &away, 0, FEDERATION).is_some_and(|said| said.contains("revoked"));
+    until("it is out", revoked);
+    std::fs::remove_file(ring.path("coordinator/revoked.pem")).unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(revoked(), "it is believed again");
 }
 
 /// Who shook hands while it was believed, and says hello when it is not any more.
@@ -216,7 +234,7 @@ fn who_expires_while_connected_is_disconnected() {
     let folder = ring.keys.client(0, 30).unwrap();
     let signer = ring.signer();
     let now = time::OffsetDateTime::now_utc();
-    let until_when = now + time::Duration::milliseconds(2500);
+    let until_when = now + time::Duration::seconds(5);
     let signed =
         signer.sign(&Name::client(FEDERATION, 0), &[], now - time::Duration::HOUR, until_when).unwrap();
     std::fs::write(KeyFiles::folder(&folder).key, &signed.key).unwrap();

@@ -58,6 +58,17 @@ impl Ring {
         }
     }
 
+    /// A member's folder on a machine of its own, as it was copied last.
+    pub(crate) fn copied(&self, member: &str, folder: &Path) -> PathBuf {
+        let copy = self.folder.path().join("away").join(member);
+        std::fs::create_dir_all(&copy).unwrap();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            std::fs::copy(&path, copy.join(path.file_name().unwrap())).unwrap();
+        }
+        copy
+    }
+
     /// The authority that signs now.
     pub(crate) fn signer(&self) -> Signer {
         let read = |name: &str| std::fs::read_to_string(self.path("authority-1").join(name)).unwrap();
