@@ -97,7 +97,12 @@ impl World<'_> {
         site.computer.disk.kill();
         let done = inside::rejoin(&platform, &store, FEDERATION, client as u32)
             .or_else(|_| inside::reset(&platform, &store));
-        done.map_err(|e| format!("client {client} cannot start anew: {e}"))?;
+        if site.computer.disk.is_off() {
+            // Interrupted: it starts with whatever is there.
+            site.computer.disk.kill();
+        } else {
+            done.map_err(|e| format!("client {client} cannot start anew: {e}"))?;
+        }
         let peer = &mut self.clients[client];
         (peer.told, peer.drained) = (Default::default(), false);
         for other in 0..self.clients.len() {
