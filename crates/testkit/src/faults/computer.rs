@@ -62,8 +62,8 @@ impl Tape {
 
 /// The named value that was set last.
 pub(super) fn value<'a>(commits: &'a [Commit], name: &str) -> Option<&'a [u8]> {
-    let set = commits.iter().flat_map(|commit| &commit.values).filter(|(key, _)| key == name);
-    set.last().map(|(_, value)| &value[..])
+    let mut set = commits.iter().flat_map(|commit| &commit.values).filter(|(key, _)| key == name);
+    set.next_back().map(|(_, value)| &value[..])
 }
 
 /// A node's platform.

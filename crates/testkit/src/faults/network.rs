@@ -73,7 +73,7 @@ pub(super) fn flip(frame: &mut Frame, bit: u64) -> bool {
     let Some(Kind::Envelope(envelope)) = &mut frame.kind else { return false };
     if envelope.payload.is_empty() {
         envelope.sequence ^= 1 << (bit % 8);
-    } else if bit % 5 == 0 {
+    } else if bit.is_multiple_of(5) {
         envelope.skipped ^= 1 << (bit / 5 % 8);
     } else {
         let bit = (bit % (8 * envelope.payload.len() as u64)) as usize;
