@@ -1,7 +1,11 @@
 //! The starts of a client, each under a random number. The coordinator remembers the last one that it let in; who
 //! comes with a store that does not know it comes with an old copy.
 
-/// The last start that the coordinator is known to have let in, and those since.
+/// Starts that are remembered besides those that the coordinator has not let in yet: a coordinator that was restored from
+/// a backup knows an earlier one.
+const REMEMBERED: usize = 32;
+
+/// The last starts that the coordinator is known to have let in, and those since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Starts(Vec<u64>);
 
@@ -32,11 +36,11 @@ impl Starts {
         self.0.clone()
     }
 
-    /// The coordinator has let this start in; `false` if that is no news.
+    /// The coordinator has let this start in; `true` if there are some that need not be kept.
     pub(super) fn let_in(&mut self) -> bool {
-        let news = self.0.len() > 1;
-        self.0 = vec![self.epoch()];
-        news
+        let old = self.0.len().saturating_sub(REMEMBERED);
+        self.0.drain(..old);
+        old > 0
     }
 }
 
@@ -51,8 +55,10 @@ mod tests {
         starts.begin(9);
         assert_eq!(Starts::restore(Some(starts.save())), starts);
         assert_eq!((starts.epoch(), starts.all()), (9, vec![5, 9]));
+        assert!(!starts.let_in());
+        (10..100).for_each(|epoch| starts.begin(epoch));
         assert!(starts.let_in());
         assert!(!starts.let_in());
-        assert_eq!(starts.all(), [9]);
+        assert_eq!(starts.all(), (68..100).collect::<Vec<u64>>());
     }
 }

@@ -58,6 +58,10 @@ impl World<'_> {
         let (release, rejoin) =
             (words.contains("`cahoots members FILE release"), words.contains("`cahoots rejoin`"));
         let rejoin = rejoin || words.contains("put the newest back");
+        if words.contains("put the newest back") && self.is_honest(client) {
+            // Until what it has received is on its disk; if not, it will never be connected.
+            return Ok(());
+        }
         if (release || rejoin) && self.is_honest(client) {
             return Err(format!("client {client} is refused, though nobody did anything to it: {words}"));
         }
@@ -97,7 +101,12 @@ impl World<'_> {
         site.computer.disk.kill();
         let done = inside::rejoin(&platform, &store, FEDERATION, client as u32)
             .or_else(|_| inside::reset(&platform, &store));
-        done.map_err(|e| format!("client {client} cannot start anew: {e}"))?;
+        if site.computer.disk.is_off() {
+            // Interrupted: it starts with whatever is there.
+            site.computer.disk.kill();
+        } else {
+            done.map_err(|e| format!("client {client} cannot start anew: {e}"))?;
+        }
         let peer = &mut self.clients[client];
         (peer.told, peer.drained) = (Default::default(), false);
         for other in 0..self.clients.len() {
