@@ -70,6 +70,7 @@ fn say(federation: &Federation, member: &mut Raw, number: u64, payload: Vec<u8>)
                 let Some(Kind::Envelope(envelope)) = member.next().await else { continue };
                 let confirmed = Confirm { sequence: envelope.sequence, peer: None };
                 member.send(Kind::Confirm(confirmed)).await;
+                member.received = envelope.sequence;
                 let payload = wire::Payload::decode(&envelope.payload[..]).unwrap();
                 if let Some(Shape::Refused(refused)) = payload.shape
                     && refused.number == number
@@ -113,6 +114,7 @@ fn after_a_limit_nothing_of_a_liar_is_merged_until_it_is_restored() {
 
     // A restart changes nothing about it, and what is replayed is what was.
     let replayed = federation.saved();
+    let received = liar.received;
     drop(liar);
     let (address, folder) = (federation.address(), federation.folder.clone());
     federation.stop();
@@ -121,19 +123,20 @@ fn after_a_limit_nothing_of_a_liar_is_merged_until_it_is_restored() {
     assert!(recovered.snapshot.unwrap() == replayed, "a replay ends elsewhere");
     drop(store);
     let federation = Federation::resume(&known(), terms, folder, &address);
-    let again = |sent| Hello { sent, ..Raw::hello(LIAR) };
-    let mut liar = federation.runtime.block_on(Raw::greet(&federation.url, again(5))).unwrap();
+    let again = |sent, received| Hello { sent, received, ..Raw::hello(LIAR) };
+    let mut liar = federation.runtime.block_on(Raw::greet(&federation.url, again(5, received))).unwrap();
     assert_eq!(federation.status().quarantined, [LIAR]);
     told(say(&federation, &mut liar, 6, truth(6)).unwrap());
     assert_eq!(federation.merged().count, 1);
     // Nor does starting anew.
+    let received = liar.received;
     drop(liar);
     let anew = Hello { rejoins: true, epochs: vec![77], ..Raw::hello(LIAR) };
     until("it is gone", || federation.status().connected == 0);
     let refused = federation.runtime.block_on(Raw::greet(&federation.url, anew)).err().unwrap();
     assert!(refused.contains("cannot start anew before that is lifted"), "{refused}");
 
-    let mut liar = federation.runtime.block_on(Raw::greet(&federation.url, again(6))).unwrap();
+    let mut liar = federation.runtime.block_on(Raw::greet(&federation.url, again(6, received))).unwrap();
     assert!(federation.restore(LIAR).unwrap(), "it goes on as it is");
     assert!(federation.restore(LIAR).unwrap_err().contains("is not quarantined"));
     assert_eq!(say(&federation, &mut liar, 7, truth(7)), None);

@@ -286,6 +286,8 @@ pub(crate) struct Raw {
     stream: Stream,
     me: u32,
     pub welcome: Welcome,
+    /// What it has confirmed last.
+    pub received: u64,
 }
 
 impl Raw {
@@ -316,11 +318,11 @@ impl Raw {
     /// Connects and says this hello; or why it is not welcome.
     pub(crate) async fn greet(url: &str, hello: Hello) -> Result<Raw, String> {
         let (frames, outgoing) = Outbox::channel();
-        let me = hello.client;
+        let (me, received) = (hello.client, hello.received);
         frames.try_send(frame(Kind::Hello(hello.into()))).unwrap();
         let mut stream = dial(url, outgoing).await.unwrap();
         match stream.next().await.unwrap().and_then(|frame| frame.kind) {
-            Some(Kind::Welcome(welcome)) => Ok(Raw { frames, stream, me, welcome: *welcome }),
+            Some(Kind::Welcome(welcome)) => Ok(Raw { frames, stream, me, welcome: *welcome, received }),
             Some(Kind::Refusal(refusal)) => Err(refusal.reason),
             other => panic!("{other:?}"),
         }
