@@ -29,9 +29,9 @@ fn a_thousand_schedules_break_nothing() {
         })
     });
     assert_eq!(totals.schedules, SEEDS);
-    // They are worth something: plenty went wrong, and plenty went on.
+    // They are worth something: plenty went wrong, and plenty went on (a schedule has 20 to 100 decisions).
     assert!(
-        totals.faults > 3 * SEEDS && totals.acknowledged > 50 * SEEDS && totals.taken > 20 * SEEDS,
+        totals.faults > 3 * SEEDS && totals.acknowledged > 40 * SEEDS && totals.taken > 20 * SEEDS,
         "{totals:?}"
     );
 }

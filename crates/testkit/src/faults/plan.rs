@@ -78,6 +78,8 @@ pub struct Plan {
     pub pace: Micros,
     /// The longest time that a frame usually takes.
     pub delay: Micros,
+    /// By how much clients' disks are slower than usual: more happens while they write.
+    pub slowness: u64,
     /// Log entries after which a snapshot may be written.
     pub snapshot_every: u64,
     /// Do clients bring the terms along?
@@ -147,6 +149,7 @@ impl Plan {
             decisions,
             pace,
             delay: dice.pick(&[MILLI, 10 * MILLI, 80 * MILLI]),
+            slowness: if Dice::new(seed, 5).one_in(5) { 20 } else { 1 },
             snapshot_every: dice.pick(&[3, 20, 1000]),
             knows_terms: dice.one_in(3),
             starts,

@@ -160,3 +160,22 @@ fn who_was_removed_stays_out_until_its_number_is_released() {
     members.release(NodeId(1));
     assert_eq!(refusal(&members, &Hello { instance: vec![9; 16], ..hello() }), None);
 }
+
+#[test]
+fn a_store_that_left_starts_anew_or_stays_out() {
+    let mut members = Members::default();
+    members.bind(&hello());
+    members.release(NodeId(1));
+    let restored = Members::restore(Vec::new(), vec![members.save_departed(NodeId(1))]);
+    for members in [&members, &restored] {
+        let words = refusal(members, &hello()).expect("what it sent would be merged again");
+        assert!(words.contains("left this federation") && words.contains("`cahoots rejoin`"), "{words}");
+        assert_eq!(refusal(members, &Hello { rejoins: true, ..hello() }), None);
+        assert_eq!(refusal(members, &Hello { parameters: 0, ..hello() }), None, "it never had a machine");
+        assert_eq!(refusal(members, &Hello { instance: vec![2; 16], ..hello() }), None, "another store");
+    }
+    // Killed after it was let in anew, it is the same store, and not anew once more.
+    members.bind(&Hello { rejoins: true, epochs: vec![50], ..hello() });
+    assert!(!members.starts_anew(&Hello { rejoins: true, epochs: vec![50, 51], ..hello() }));
+    assert!(members.starts_anew(&Hello { rejoins: true, epochs: vec![60], ..hello() }));
+}

@@ -28,7 +28,7 @@ impl World<'_> {
         if !peer.flushing && node.is_due() {
             peer.flushing = true;
             let start = peer.site.starts;
-            let soon = self.dice.below(2000);
+            let soon = self.dice.below(2000 * self.plan.slowness);
             self.after(soon, Event::Gather(client, start));
         }
         Ok(())
@@ -41,7 +41,7 @@ impl World<'_> {
     pub(super) fn gather(&mut self, client: usize, start: u64) -> Result<(), Broken> {
         if self.runs(client, start) {
             self.clients[client].node.as_mut().expect("it runs").gather();
-            let soon = self.dice.below(1000);
+            let soon = self.dice.below(1000 * self.plan.slowness);
             self.after(soon, Event::Write(client, start));
         }
         Ok(())
@@ -57,7 +57,7 @@ impl World<'_> {
         }
         match written {
             Ok(true) => {
-                let soon = self.dice.below(500);
+                let soon = self.dice.below(500 * self.plan.slowness);
                 self.after(soon, Event::Finish(client, start));
             }
             Ok(false) => {

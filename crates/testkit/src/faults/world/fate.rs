@@ -267,8 +267,9 @@ impl World<'_> {
         if std::mem::take(&mut site.down) == Down::Power {
             let lied = computer.disk.cut(&mut computer.dice());
             computer.disk.mood(|mood| mood.lies = false);
-            if lied {
-                self.say(|| format!("{who:?}: its disk had lied"));
+            // A mark is not synced: with it goes what tells rot from a commit that was cut short.
+            if lied || self.site(who).rotten {
+                self.say(|| format!("{who:?}: what it had said to be safe may be gone"));
                 match who {
                     Who::Client(client) => self.branch(client),
                     Who::Coordinator => {
