@@ -103,8 +103,8 @@ impl Raw {
             received: 0,
             sent: 0,
             epochs: vec![1],
-            began_at: 0,
-            began_after: 0,
+            written: vec![0],
+            numbered: vec![0],
             rejoins: false,
             ..Hello::default()
         };

@@ -237,9 +237,9 @@ impl Shared {
             parameters,
             received,
             sent,
-            epochs: state.starts.all(),
-            began_at: state.began.position,
-            began_after: state.began.sent,
+            epochs: state.starts.all().iter().map(|start| start.epoch).collect(),
+            written: state.starts.all().iter().map(|start| start.written).collect(),
+            numbered: state.starts.all().iter().map(|start| start.numbered).collect(),
             rejoins: state.rejoins,
             invitation: self
                 .proof

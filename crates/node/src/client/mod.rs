@@ -28,8 +28,8 @@ use tonic::codegen::http::Uri;
 pub use self::builder::ClientBuilder;
 use self::flusher::Flusher;
 use self::member::Member;
-use self::starts::Starts;
-use self::state::{Began, State};
+use self::starts::{Start, Starts};
+use self::state::State;
 use crate::books::Books;
 use crate::clock::Clock;
 use crate::error::NodeError;
@@ -162,9 +162,9 @@ impl Client {
         let proof = secret::kept(&store, &mut first, secret::PROOF)?;
         let proof = Proof { secret: proof, invitation: config.security.invitation.clone() };
         let born = secret::born(&store, &mut first)?;
-        let mut starts = Starts::restore(store.get("starts")?);
-        starts.begin(secret::number(platform)?);
-        first.set("starts", starts.save());
+        let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
+        let starts = Starts::restore(store.get("starts")?);
+        let starts = starts.ok_or_else(|| damaged("its starts cannot be read".into()))?;
         let rejoins = store.get("rejoins")?.is_some_and(|flag| flag == [1]);
         let clock = Clock::on(platform.clone(), born, config.tick, secret::tick(&store)?);
         let mut state = State::new(starts, clock, state::ticks(config.expiry, config.tick));
@@ -186,7 +186,6 @@ impl Client {
             if stored.is_none() {
                 first.set("terms", terms.to_toml().into_bytes());
             }
-            let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
             let queues = store.get("queues")?.unwrap_or_default();
             let saved = recovered.snapshot.as_deref().map(|state| Saved { state, queues: &queues });
             let books = Books::restore(store.get("books")?).map_err(damaged)?;
@@ -208,7 +207,9 @@ impl Client {
             state.join(member, new);
         }
         let sent = state.member.as_ref().map_or(0, |member| member.machine.ends(NodeId::SERVER).sent);
-        state.began = Began { position: store.commits(), sent };
+        let epoch = secret::number(platform)?;
+        state.starts.begin(Start { epoch, written: store.commits(), numbered: sent });
+        first.set("starts", state.starts.save());
         // The epoch must be on disk before the first decision bears it.
         store.commit(&first)?;
         let pending = std::mem::take(&mut state.journal.batch);

@@ -1,39 +1,52 @@
 //! The starts of a client, each under a random number. The coordinator remembers the last one that it let in; who
-//! comes with a store that does not know it comes with an old copy.
+//! comes with a store that does not know it comes with an old copy, and so does who began the next one with less than the
+//! coordinator had heard by then.
+
+use serde::{Deserialize, Serialize};
 
 /// Starts that are remembered besides those that the coordinator has not let in yet: a coordinator that was restored from
 /// a backup knows an earlier one.
 const REMEMBERED: usize = 32;
 
+/// A start, and where it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Start {
+    /// Its random number.
+    pub(super) epoch: u64,
+    /// How often the store had been written.
+    pub(super) written: u64,
+    /// Messages numbered for the coordinator.
+    pub(super) numbered: u64,
+}
+
 /// The last starts that the coordinator is known to have let in, and those since.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Starts(Vec<u64>);
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Starts(Vec<Start>);
 
 impl Starts {
-    /// As they were stored; none where there are none.
-    pub(super) fn restore(stored: Option<Vec<u8>>) -> Starts {
-        let stored = stored.unwrap_or_default();
-        Starts(stored.as_chunks().0.iter().map(|epoch| u64::from_le_bytes(*epoch)).collect())
+    /// As they were stored; `None` where that cannot be read.
+    pub(super) fn restore(stored: Option<Vec<u8>>) -> Option<Starts> {
+        stored.map_or(Some(Starts::default()), |bytes| postcard::from_bytes(&bytes).ok().map(Starts))
     }
 
     /// To be stored before the first decision bears this start's number.
     pub(super) fn save(&self) -> Vec<u8> {
-        self.0.iter().flat_map(|epoch| epoch.to_le_bytes()).collect()
+        postcard::to_stdvec(&self.0).expect("starts can always be written")
     }
 
     /// One more start.
-    pub(super) fn begin(&mut self, epoch: u64) {
-        self.0.push(epoch);
+    pub(super) fn begin(&mut self, start: Start) {
+        self.0.push(start);
     }
 
     /// The number of the present start.
     pub(super) fn epoch(&self) -> u64 {
-        self.0.last().copied().unwrap_or_default()
+        self.0.last().map_or(0, |start| start.epoch)
     }
 
     /// All that the coordinator needs to know.
-    pub(super) fn all(&self) -> Vec<u64> {
-        self.0.clone()
+    pub(super) fn all(&self) -> &[Start] {
+        &self.0
     }
 
     /// The coordinator has let this start in; `true` if there are some that need not be kept.
@@ -48,17 +61,21 @@ impl Starts {
 mod tests {
     use super::*;
 
+    fn start(epoch: u64) -> Start {
+        Start { epoch, written: epoch + 1, numbered: epoch + 2 }
+    }
+
     #[test]
     fn starts_are_remembered_until_the_coordinator_knows_the_last() {
-        let mut starts = Starts::restore(None);
-        starts.begin(5);
-        starts.begin(9);
-        assert_eq!(Starts::restore(Some(starts.save())), starts);
-        assert_eq!((starts.epoch(), starts.all()), (9, vec![5, 9]));
+        let mut starts = Starts::default();
+        starts.begin(start(5));
+        starts.begin(start(9));
+        assert_eq!(Starts::restore(Some(starts.save())), Some(starts.clone()));
+        assert_eq!((starts.epoch(), starts.all()), (9, &[start(5), start(9)][..]));
         assert!(!starts.let_in());
-        (10..100).for_each(|epoch| starts.begin(epoch));
+        (10..100).for_each(|epoch| starts.begin(start(epoch)));
         assert!(starts.let_in());
         assert!(!starts.let_in());
-        assert_eq!(starts.all(), (68..100).collect::<Vec<u64>>());
+        assert!(starts.all().iter().map(|start| start.epoch).eq(68..100));
     }
 }

@@ -35,15 +35,6 @@ pub(super) struct Durable {
     pub(super) peers: BTreeMap<NodeId, (u64, u64)>,
 }
 
-/// Where a start began: what an old copy of a store cannot know.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Began {
-    /// How often the store had been written.
-    pub(super) position: u64,
-    /// Messages numbered for the coordinator.
-    pub(super) sent: u64,
-}
-
 /// Confirmations that are due after the next commit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DueConfirmations {
@@ -90,8 +81,6 @@ pub(super) struct State {
     pub(super) rejoins: bool,
     /// How often the store has been written.
     pub(super) position: u64,
-    /// Where this start began.
-    pub(super) began: Began,
     pub(super) clock: Clock,
     pub(super) expiry: Tick,
     /// Decisions that may wait for their reward.
@@ -133,7 +122,6 @@ impl State {
             starts,
             rejoins: false,
             position: 0,
-            began: Began::default(),
             alone: None,
             stalled: None,
             lost: 0,

@@ -447,6 +447,11 @@ impl Core {
             batch.set("queues", self.machine.queues().save());
             batch.set("books", self.books.save());
             batch.set("tick", self.clock.now().to_le_bytes().to_vec());
+            // How far their stores have come was heard since they were let in.
+            for client in self.members.connected.keys() {
+                let (key, owner) = self.members.save(*client);
+                batch.set(key, owner);
+            }
         }
         if !batch.is_empty() {
             self.store.commit(&batch)?;

@@ -35,8 +35,7 @@ pub(super) struct Owner {
     pub(super) removed: bool,
     /// Digest of the secret that it made when it joined; empty where it gave none.
     secret: Vec<u8>,
-    /// How often its store had been written when it was last heard of.
-    #[serde(skip)]
+    /// How often its store had been written when it was last heard of, or when that was last stored.
     position: u64,
 }
 
@@ -45,10 +44,11 @@ impl Owner {
     fn of(hello: &Hello) -> Owner {
         let epoch = hello.epochs.last().copied().unwrap_or_default();
         let (instance, secret) = (hello.instance.clone(), secret_of(hello));
-        Owner { instance, epoch, removed: false, secret, position: hello.began_at }
+        let position = hello.written.last().copied().unwrap_or_default();
+        Owner { instance, epoch, removed: false, secret, position }
     }
 
-    /// As it was stored; before there were secrets, without one.
+    /// As it was stored; before there were secrets and positions, without one.
     fn restore(stored: &[u8]) -> Option<Owner> {
         let before = || {
             let (instance, epoch, removed) = postcard::from_bytes(stored).ok()?;
@@ -313,13 +313,17 @@ impl Members {
         if self.starts_anew(hello) {
             return None;
         }
-        // All that was heard so far came from earlier starts, which this one must have in its store.
-        let new = hello.epochs.last() != Some(&owner.epoch);
-        let forgot = hello.began_at < owner.position || hello.began_after < ends.received;
-        if !hello.epochs.contains(&owner.epoch) || new && forgot || hello.sent < ends.received {
-            return Some(outdated(client));
-        }
-        None
+        // All that was heard so far came from the last start that was let in, or earlier ones: the next must have begun
+        // with it in its store. Later ones may have caught up.
+        let known = hello.epochs.iter().rposition(|epoch| *epoch == owner.epoch);
+        let sound = known.is_some_and(|known| {
+            let next = known + 1;
+            let (written, numbered) = (hello.written.get(next), hello.numbered.get(next));
+            next == hello.epochs.len()
+                || written.is_some_and(|written| *written >= owner.position)
+                    && numbered.is_some_and(|numbered| *numbered >= ends.received)
+        });
+        (!sound || hello.sent < ends.received).then(|| outdated(client))
     }
 }
 

@@ -240,8 +240,7 @@ impl World<'_> {
             };
             // What a store sent that went back in time, and was not let in again, is nobody's to say any more.
             let site = &self.clients[client].site;
-            let known = site.branched.is_none()
-                || life + 1 == lives.len() && !site.unheard.1 && self.site.branched.is_none();
+            let known = site.branched.is_none() || life + 1 == lives.len() && self.site.branched.is_none();
             for (sequence, sum) in taken {
                 if known && shadow.emitted.get(&(NodeId::SERVER, *sequence)) != Some(sum) {
                     return Err(format!(

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::books::Books;
+use crate::client::starts::Start;
 use crate::live::Known;
 use crate::terms::Terms;
 use crate::transport::proto::{Confirm, Frame};
@@ -48,11 +49,9 @@ impl Script {
     }
 
     fn around(member: Member, new: bool) -> Script {
-        let mut state = State::new(
-            Starts::restore(Some(vec![1, 0, 0, 0, 0, 0, 0, 0])),
-            Clock::new(Clock::today(), Duration::from_secs(1), 0),
-            1000,
-        );
+        let clock = Clock::new(Clock::today(), Duration::from_secs(1), 0);
+        let mut state = State::new(Starts::default(), clock, 1000);
+        state.starts.begin(Start { epoch: 1, written: 0, numbered: 0 });
         state.join(member, new);
         state.durable = state.reached();
         let mut script = Script { state, frames: Outbox::channel().1, log: Vec::new() };

@@ -12,11 +12,21 @@ fn hello() -> Hello {
         received: 2,
         sent: 3,
         epochs: vec![40],
-        began_at: 10,
-        began_after: 3,
+        written: vec![10],
+        numbered: vec![3],
         rejoins: false,
         invitation: Vec::new(),
         secret: Vec::new(),
+    }
+}
+
+/// A hello after these starts: their numbers, how often the store had been written, messages numbered.
+fn began(starts: &[(u64, u64, u64)]) -> Hello {
+    Hello {
+        epochs: starts.iter().map(|start| start.0).collect(),
+        written: starts.iter().map(|start| start.1).collect(),
+        numbered: starts.iter().map(|start| start.2).collect(),
+        ..hello()
     }
 }
 
@@ -118,14 +128,17 @@ fn a_store_that_went_back_in_time_is_refused() {
     let old = "older than what the coordinator has already heard";
     let cases = [
         (Hello { sent: 2, ..hello() }, Some(old)),
-        (Hello { epochs: vec![40, 41], began_at: 9, ..hello() }, Some(old)),
+        (began(&[(40, 10, 3), (41, 9, 3)]), Some(old)),
         // A copy that has been busy on its own: as many messages, and not the same.
-        (Hello { epochs: vec![40, 41], began_after: 2, sent: 50, ..hello() }, Some(old)),
-        (Hello { epochs: vec![39, 41], ..hello() }, Some(old)),
-        (Hello { epochs: vec![39, 40, 41], ..hello() }, None),
+        (Hello { sent: 50, ..began(&[(40, 10, 3), (41, 10, 2)]) }, Some(old)),
+        // Started again, it begins where it is; its first start tells.
+        (Hello { sent: 50, ..began(&[(40, 10, 3), (41, 9, 2), (42, 30, 50)]) }, Some(old)),
+        (began(&[(39, 5, 1), (41, 10, 3)]), Some(old)),
+        (began(&[(39, 5, 1), (40, 10, 3), (41, 10, 3)]), None),
+        (Hello { epochs: vec![40, 41], ..hello() }, Some(old)),
         // The coordinator is the older one: it will be sent what it lacks.
         (Hello { received: 3, ..hello() }, None),
-        (Hello { epochs: vec![39, 41], rejoins: true, ..hello() }, None),
+        (Hello { rejoins: true, ..began(&[(39, 5, 1), (41, 10, 3)]) }, None),
     ];
     for (hello, words) in cases {
         let said = refusal(&members, &hello);
@@ -133,8 +146,11 @@ fn a_store_that_went_back_in_time_is_refused() {
         assert!(said.unwrap_or_default().contains(words.unwrap_or_default()));
     }
     members.alive(NodeId(1), 12);
-    let copy = Hello { epochs: vec![40, 41], began_at: 11, ..hello() };
+    let copy = began(&[(40, 10, 3), (41, 11, 3)]);
     assert!(refusal(&members, &copy).is_some(), "it was heard of since");
+    let (key, owner) = members.save(NodeId(1));
+    let members = Members::restore(vec![(key, owner)], Vec::new());
+    assert!(refusal(&members, &copy).is_some(), "a coordinator that was started again still knows");
 }
 
 #[test]

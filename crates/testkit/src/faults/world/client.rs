@@ -345,7 +345,6 @@ impl World<'_> {
         if ends.sent < told.sent || ends.received < told.received {
             return Err(format!("client {client} had {told:?} on disk, and starts with {ends:?}"));
         }
-        peer.site.unheard.0 += 1;
         (peer.node, peer.flushing, peer.pause) = (Some(node), false, 0);
         let start = peer.site.starts;
         self.after(0, Event::Dial(client, start));

@@ -123,9 +123,6 @@ pub(super) struct Site {
     pub(super) down: Down,
     /// Its store went back in time: by a disk that lied, or by an old copy. When, the last time.
     pub(super) branched: Option<Micros>,
-    /// Starts since the coordinator last let it in; and whether it went back in time and was started more than once
-    /// before it was: an old copy then says where its last start began, and cannot be told from the newest store.
-    pub(super) unheard: (u32, bool),
     /// A bit of its log has rotted.
     pub(super) rotten: bool,
 }
@@ -195,7 +192,6 @@ impl<'a> World<'a> {
                 frames_left: None,
                 down: Down::Kill,
                 branched: None,
-                unheard: (0, false),
                 rotten: false,
             }
         };

@@ -173,8 +173,6 @@ impl World<'_> {
                 let greeted = node.greeted(frame, frames.clone());
                 if greeted.is_ok() {
                     peer.link = Link::Up(connection);
-                    let site = &mut peer.site;
-                    site.unheard = (0, site.unheard.1 || site.unheard.0 > 1 && site.branched.is_some());
                     peer.pause = 0;
                     self.say(|| format!("client {client} is welcome"));
                 }
