@@ -107,8 +107,11 @@ impl World<'_> {
     fn life(&self, client: usize, commits: &[Commit]) -> Result<Life, Broken> {
         let me = NodeId(client as u32);
         let starts = commits.iter().flat_map(|commit| &commit.values).filter(|(key, _)| key == "starts");
-        let epochs =
-            starts.flat_map(|(_, epochs)| epochs.as_chunks().0).map(|epoch| u64::from_le_bytes(*epoch));
+        // Number, commits before it, messages before it.
+        let starts = starts.map(|(_, starts)| postcard::from_bytes::<Vec<(u64, u64, u64)>>(starts));
+        let starts =
+            starts.collect::<Result<Vec<_>, _>>().map_err(|e| format!("client {client}'s starts: {e}"))?;
+        let epochs = starts.into_iter().flatten().map(|(epoch, _, _)| epoch);
         let secret = value(commits, "secret").map(<[u8]>::to_vec);
         let joined = value(commits, "terms").is_some();
         let mut shadow = None;

@@ -46,7 +46,8 @@ fn who_fits_is_let_in() {
     assert_eq!(refusal(&members, &Hello { parameters: 0, ..hello() }), None, "before it knows any terms");
     assert!(members.bind(&hello()));
     assert_eq!(refusal(&members, &hello()), None, "the same store may come back");
-    assert_eq!(refusal(&members, &Hello { epochs: vec![40, 3, 8], ..hello() }), None, "after other starts");
+    let later = began(&[(40, 10, 3), (3, 12, 3), (8, 15, 3)]);
+    assert_eq!(refusal(&members, &later), None, "after other starts");
     assert!(!members.bind(&hello()), "and is no new member");
     let lost = Hello { received: 1, sent: 5, ..hello() };
     assert_eq!(refusal(&members, &lost), None, "what was lost on the way is sent again");
@@ -158,7 +159,7 @@ fn two_processes_on_copies_of_one_store_are_told_apart() {
     let mut members = Members::default();
     members.bind(&hello());
     members.connect(NodeId(1), 7, Peer::default(), channel(), 0);
-    let copy = Hello { epochs: vec![40, 41], ..hello() };
+    let copy = began(&[(40, 10, 3), (41, 10, 3)]);
     let refused = members.refuse(&copy, "test", 3, 7, Ends { sent: 2, received: 3 }).unwrap();
     assert!(refused.reason.contains("is connected already") && !refused.last);
     assert_eq!(refusal(&members, &hello()), None, "the same process may have lost its connection");
