@@ -173,7 +173,8 @@ impl App {
 
     /// POST of whatever bytes.
     pub fn post_bytes(&self, path: &str, body: &[u8]) -> Result<(u16, Value), String> {
-        Self::answer(self.agent.post(format!("{}{path}", self.base)).send(body))
+        let request = self.agent.post(format!("{}{path}", self.base)).content_type("application/json");
+        Self::answer(request.send(body))
     }
 
     /// GET; the status and the answer.
