@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::{Body, PrivateMsg, Shared};
 use super::params::Decide;
-use super::rules::{Rules, Valid};
+use super::rules::{Rewards, Rules, Valid};
 use super::stream::Sum;
 use crate::kit::clusters::{ChosenFor, Knowledge};
 
@@ -175,15 +175,16 @@ impl Silo {
         Ok(())
     }
 
-    /// Brings an observation within the bounds that the noise is made for.
+    /// Brings an observation within the bounds that the noise is made for, and the middle of rewards to 0.
     fn clip(&mut self, x: &mut [f64], reward: &mut f64, cx: &mut Cx<'_, PrivateMsg>) {
         let norm2: f64 = x.iter().map(|v| v * v).sum();
-        let far = reward.abs() > self.rules.reward;
+        let Rewards { range: (low, high), middle } = self.rules.rewards;
+        let far = !(low..=high).contains(reward);
         if norm2 > 1.0 {
             let scale = (1.0 - f64::EPSILON) / norm2.sqrt();
             x.iter_mut().for_each(|v| *v *= scale);
         }
-        *reward = reward.clamp(-self.rules.reward, self.rules.reward);
+        *reward = reward.clamp(low, high) - middle;
         // A unit vector may be longer than 1 by rounding.
         if far || norm2 > 1.0 + 1e-9 {
             self.clipped += 1;
@@ -233,6 +234,7 @@ impl Learner for Silo {
                 nothing.choose(&self.rules.policy, arms, rng)
             }
         };
+        let picked = picked.shifted(self.rules.rewards.middle);
         picked.keeping(ChosenFor { user, context: arms.context(picked.arm) })
     }
 

@@ -50,7 +50,7 @@ macro_rules! family {
             }
 
             fn clips(valid: &Valid) -> Option<(f64, f64)> {
-                Some((-valid.rules.reward, valid.rules.reward))
+                Some(valid.rules.rewards.range)
             }
 
             fn seats(_valid: &Valid, _setting: &Setting) -> Seating {

@@ -77,6 +77,13 @@ pub struct PrivateParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub first_release: Option<u64>,
+    /// The smallest and the largest reward; what lies outside is clipped. The setting's when absent, or [-1, 1].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reward_range: Option<(f64, f64)>,
+    /// Learn rewards less the middle of their range, which needs less noise: for contexts that have a feature that is
+    /// always the same.
+    #[serde(default)]
+    pub centred: bool,
     /// Bound on the norm of what is to be learned.
     #[serde(default = "one")]
     #[schemars(range(min = 0.0))]

@@ -21,12 +21,34 @@ pub struct Rules {
     /// Observations of one user that are used; all of them at event level.
     pub(super) per_user: u64,
     pub(super) unit: Unit,
-    /// `|y|` at most, for what is released.
-    pub(super) reward: f64,
+    pub(super) rewards: Rewards,
     pub(super) weighing: Weighing,
     /// Users are told apart, each with a sum of its own; `None`: one sum for all of a client's users.
     pub(super) separation: Option<f64>,
     budget: Budget,
+}
+
+/// Rewards as they are learned: within a range, less its middle if they are centred.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Rewards {
+    pub(super) range: (f64, f64),
+    pub(super) middle: f64,
+}
+
+impl Rewards {
+    fn new(range: Option<(f64, f64)>, centred: bool) -> Result<Rewards, ParamError> {
+        let range = range.unwrap_or((-1.0, 1.0));
+        if !(range.0 < range.1 && range.0.is_finite() && range.1.is_finite()) {
+            let problem = format!("must be the smallest and the largest reward, not {range:?}");
+            return Err(ParamError::new("reward_range", problem));
+        }
+        Ok(Rewards { range, middle: if centred { 0.5 * (range.0 + range.1) } else { 0.0 } })
+    }
+
+    /// b: what is learned is at most this.
+    pub(super) fn largest(&self) -> f64 {
+        (self.range.0 - self.middle).abs().max((self.range.1 - self.middle).abs())
+    }
 }
 
 /// How sums are made fit to leave.
@@ -123,14 +145,11 @@ impl PrivateParams {
             let problem = "\"released\", with trust = \"nobody\": nobody has the exact data to decide with";
             return Err(ParamError::new("decide", problem));
         }
-        let reward = match setting.reward_range {
-            Some((low, high)) => ParamError::positive("reward_range", low.abs().max(high.abs()))?,
-            None => 1.0,
-        };
+        let rewards = Rewards::new(self.reward_range.or(setting.reward_range), self.centred)?;
         let times = Times::new(self.first_release, self.releases, setting.horizon);
         let budget = Budget::stated(self.dp_epsilon, self.dp_delta, self.large_delta, Calibration::Analytic)?;
         // Of m observations each moves by at most as much, and moves add up.
-        let sensitivity = group * correlated::sensitivity(reward);
+        let sensitivity = group * correlated::sensitivity(rewards.largest());
         let noise = match self.trust {
             Trust::Silo => Noising::Sums(Schedule::new(&budget, times.releases, sensitivity, setting.dim)?),
             Trust::Nobody => Noising::Observations(Randomised::new(&budget, sensitivity, setting.dim)?),
@@ -145,7 +164,7 @@ impl PrivateParams {
             decide: self.decide,
             per_user,
             unit: self.unit,
-            reward,
+            rewards,
             weighing: Weighing {
                 reward_variance: reward_noise * reward_noise,
                 both: 1.0 + norm * norm,
@@ -191,7 +210,7 @@ impl Rules {
     /// Refuses what no observations can have led to, but for noise of the scale that all know.
     pub(super) fn check(&self, number: u32, stats: &LinearStats) -> Result<(), Misbehaviour> {
         stats.check(self.dim, false)?;
-        let plausible = Plausible::CLIPPED.with_reward(self.reward);
+        let plausible = Plausible::CLIPPED.with_reward(self.rewards.largest());
         let deviation = self.variance(number, stats.count).sqrt();
         let step = match &self.noise {
             Noising::Sums(schedule) => schedule.noise.step() * f64::from(number),

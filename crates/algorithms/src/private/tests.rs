@@ -341,6 +341,7 @@ fn parameters_that_cannot_be_used_are_named() {
         (json!({ "dp_delta": 1e-5, "first_release": 0 }), "first_release"),
         (json!({ "dp_delta": 1e-5, "policy": "linphe" }), "policy"),
         (json!({ "dp_delta": 1e-5, "reward_noise": 0.0 }), "reward_noise"),
+        (json!({ "dp_delta": 1e-5, "reward_range": [1.0, 0.0] }), "reward_range"),
         (json!({ "dp_delta": 1e-5, "preference_norm": 0.0 }), "preference_norm"),
     ] {
         assert_eq!(valid::<PrivateLinucb>(params).unwrap_err(), key);
