@@ -4,6 +4,12 @@
 use serde::{Deserialize, Serialize};
 use statrs::function::beta::beta_reg;
 
+/// How often what is certified may be wrong.
+const DOUBT: f64 = 0.05;
+
+/// The same while a threshold is chosen.
+const CHOICE: f64 = 1e-4;
+
 /// What was stated, and what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Audit {
@@ -63,7 +69,8 @@ fn choose(first: &[f64], second: &[f64], delta: f64) -> (f64, bool) {
         for above in [true, false] {
             let hits = |low: usize, all: usize| if above { all - low } else { low };
             let (hit, wrong) = (hits(low_second, second.len()), hits(low_first, first.len()));
-            let epsilon = loss(hit, second.len(), wrong, first.len(), delta);
+            // Of many thresholds the luckiest looks best: all are seen with more doubt than the one that is certified.
+            let epsilon = loss(hit, second.len(), wrong, first.len(), delta, CHOICE);
             if epsilon > best.2 {
                 best = (threshold, above, epsilon);
             }
@@ -76,20 +83,26 @@ fn bound(first: &[f64], second: &[f64], threshold: f64, above: bool, delta: f64)
     let hits = |values: &[f64]| values.iter().filter(|value| (**value >= threshold) == above).count();
     let (hit, wrong) = (hits(second), hits(first));
     let rates = [hit as f64 / second.len() as f64, wrong as f64 / first.len() as f64];
-    (loss(hit, second.len(), wrong, first.len(), delta).max(0.0), rates)
+    (loss(hit, second.len(), wrong, first.len(), delta, DOUBT).max(0.0), rates)
 }
 
-/// ln((lower bound of the true rate - delta) / upper bound of the false rate), both at 97.5%.
-fn loss(hit: usize, of: usize, wrong: usize, of_wrong: usize, delta: f64) -> f64 {
-    let (truth, error) = (clopper_pearson(hit, of).0, clopper_pearson(wrong, of_wrong).1);
+/// ln((lower bound of the true rate - delta) / upper bound of the false rate), of intervals that fail with
+/// probability `doubt`.
+fn loss(hit: usize, of: usize, wrong: usize, of_wrong: usize, delta: f64, doubt: f64) -> f64 {
+    let (truth, error) = (interval(hit, of, doubt).0, interval(wrong, of_wrong, doubt).1);
     if truth <= delta { f64::NEG_INFINITY } else { libm::log((truth - delta) / error) }
 }
 
 /// The exact 95% interval of a rate (Clopper and Pearson 1934).
 pub fn clopper_pearson(hits: usize, of: usize) -> (f64, f64) {
+    interval(hits, of, DOUBT)
+}
+
+/// The exact interval of a rate that fails with probability `doubt`, half of it on either side.
+fn interval(hits: usize, of: usize, doubt: f64) -> (f64, f64) {
     let (k, n) = (hits as f64, of as f64);
-    let low = if hits == 0 { 0.0 } else { beta_quantile(0.025, k, n - k + 1.0) };
-    let high = if hits == of { 1.0 } else { beta_quantile(0.975, k + 1.0, n - k) };
+    let low = if hits == 0 { 0.0 } else { beta_quantile(0.5 * doubt, k, n - k + 1.0) };
+    let high = if hits == of { 1.0 } else { beta_quantile(1.0 - 0.5 * doubt, k + 1.0, n - k) };
     (low, high)
 }
 
@@ -137,7 +150,7 @@ mod tests {
     #[test]
     fn a_mechanism_with_half_the_noise_is_caught() {
         let noise = Laplace::of_scale("scale", 0.5).unwrap();
-        let audit = Audit::new(1.0, 0.0, &outputs(&noise, 0.0, 1, 20_000), &outputs(&noise, 1.0, 2, 20_000));
+        let audit = Audit::new(1.0, 0.0, &outputs(&noise, 0.0, 1, 100_000), &outputs(&noise, 1.0, 2, 100_000));
         assert!(!audit.agrees() && audit.measured > 1.8, "{audit:?}");
     }
 

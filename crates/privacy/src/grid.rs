@@ -74,6 +74,11 @@ impl Scale {
         self.steps == 0
     }
 
+    /// Steps of the grid in it.
+    pub fn steps(self) -> u64 {
+        self.steps
+    }
+
     /// Its value.
     pub fn value(self) -> f64 {
         self.steps as f64 * self.grid.step()

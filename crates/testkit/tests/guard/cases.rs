@@ -316,7 +316,7 @@ fn dp_mab(name: &str) -> Vec<Case> {
     ];
     let mut cases = grid(&worlds, &params);
     // As many rounds as it takes.
-    cases.push(Case::new("long", &json!({ "dp_epsilon": 4.0 })));
+    cases.push(Case::new("long", &json!({ "privacy": "published", "dp_epsilon": 4.0 })));
     cases
 }
 
