@@ -150,7 +150,8 @@ mod tests {
     #[test]
     fn a_mechanism_with_half_the_noise_is_caught() {
         let noise = Laplace::of_scale("scale", 0.5).unwrap();
-        let audit = Audit::new(1.0, 0.0, &outputs(&noise, 0.0, 1, 100_000), &outputs(&noise, 1.0, 2, 100_000));
+        let audit =
+            Audit::new(1.0, 0.0, &outputs(&noise, 0.0, 1, 100_000), &outputs(&noise, 1.0, 2, 100_000));
         assert!(!audit.agrees() && audit.measured > 1.8, "{audit:?}");
     }
 

@@ -51,9 +51,10 @@ pub struct Tree {
     nodes: Vec<Option<Perturbation>>,
 }
 
-/// Levels of a tree for this many releases: ceil(log2(releases + 1)) + 1 (Algorithm 5, line 2).
+/// Levels of a tree for this many releases: the first leaf is in the nodes that end with leaves 1, 2, 4, ..., and no
+/// leaf is in more. (Algorithm 5, line 2, counts one more: ceil(log2(releases + 1)) + 1.)
 pub fn levels_for(releases: u64) -> u32 {
-    (releases + 1).next_power_of_two().trailing_zeros() + 1
+    u64::BITS - releases.max(1).leading_zeros()
 }
 
 /// Nodes in a sum, however large a tree is: a number of leaves has 64 binary digits at most.
@@ -79,7 +80,7 @@ impl Tree {
 
     /// All leaves are closed: one sum more would put observations into a node that nobody has paid for.
     pub fn is_full(&self) -> bool {
-        self.leaves >= 1 << (self.levels - 1)
+        self.leaves >= (1 << self.levels) - 1
     }
 
     /// Closes the leaf and gives the perturbation of the sum up to it. The tree must not be full.
@@ -124,9 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn depth_follows_algorithm_5() {
-        let levels = [0, 1, 2, 511, 512].map(levels_for);
-        assert_eq!(levels, [1, 2, 3, 10, 11]);
+    fn no_leaf_is_in_more_nodes_than_there_are_levels() {
+        for releases in [1u64, 2, 3, 4, 511, 512, 513] {
+            // Leaf i is in the node that ends with leaf j if that holds the leaves from j - lowest bit of j on.
+            let nodes = |leaf: u64| (leaf..=releases).filter(|j| j - (j & j.wrapping_neg()) < leaf).count();
+            let most = (1..=releases).map(nodes).max().unwrap();
+            assert_eq!(most as u32, levels_for(releases), "{releases} releases");
+        }
     }
 
     /// The noise of sum i has as many nodes as i has ones: its variance says so.
@@ -167,9 +172,9 @@ mod tests {
     #[should_panic(expected = "a sum more than the noise was made for")]
     fn a_tree_out_of_leaves_gives_no_sum() {
         let mut rng = rng(6);
-        // Two levels: two leaves.
+        // Two levels: three leaves.
         let mut tree = Tree::new(noise(2.0), 1, 2);
-        for _ in 0..2 {
+        for _ in 0..3 {
             assert!(!tree.is_full());
             tree.close(&mut rng);
         }

@@ -41,12 +41,13 @@ fn honest(second: bool, seed: u64) -> f64 {
     transcript(
         second,
         seed,
-        json!({ "dp_epsilon": 1.0, "dp_delta": 1e-5, "ratio": 1.0, "planned_uploads": 31 }),
+        json!({ "dp_epsilon": 1.0, "dp_delta": 1e-5, "ratio": 1.0, "planned_uploads": 31, "renewals": 0 }),
     )
 }
 
 fn broken(second: bool, seed: u64) -> f64 {
-    let params = json!({ "dp_epsilon": 20.0, "dp_delta": 1e-5, "ratio": 1.0, "planned_uploads": 31 });
+    let params =
+        json!({ "dp_epsilon": 20.0, "dp_delta": 1e-5, "ratio": 1.0, "planned_uploads": 31, "renewals": 0 });
     transcript(second, seed, params)
 }
 

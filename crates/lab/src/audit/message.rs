@@ -1,7 +1,7 @@
 //! One mechanism by itself: what is in one message, or in all messages of one tree.
 
 use cahoots_core::{Keys, LinearStats, Mechanism as _, NodeId, Stream};
-use cahoots_privacy::{Budget, Calibration, Gaussian, Laplace, Privatizer, ReleaseKind};
+use cahoots_privacy::{Budget, Calibration, Gaussian, Laplace, Plan, Privatizer, ReleaseKind};
 
 use super::Subject;
 
@@ -69,7 +69,9 @@ fn laplace_broken(second: bool, seed: u64) -> f64 {
 }
 
 fn gaussian(second: bool, seed: u64) -> f64 {
-    let deviation = Budget { epsilon: 1.0, delta: 1e-5, calibration: Calibration::Analytic }.deviation(1);
+    let deviation = Budget { epsilon: 1.0, delta: 1e-5, calibration: Calibration::Analytic }
+        .deviation(1, 1, 1)
+        .unwrap_or(0.0);
     let noise = Gaussian::of_deviation("sd", deviation).unwrap_or(Gaussian::NONE);
     noise.noised(2.0 * f64::from(second), &mut rng(seed))
 }
@@ -78,7 +80,8 @@ fn gaussian(second: bool, seed: u64) -> f64 {
 /// and their moments up: the best there is against Gaussian noise.
 fn tree_with(deviation: f64, second: bool, seed: u64) -> f64 {
     let noise = Gaussian::of_deviation("sd", deviation).unwrap_or(Gaussian::NONE);
-    let mut privatizer = Privatizer::new(noise, 1, LEVELS);
+    let mut privatizer =
+        Privatizer::new(noise, 1, Plan { uploads: 1 << (LEVELS - 1), reports: 0, renewals: 0 });
     let (mut rng, mut paid) = (rng(seed), 0);
     let (mut sum, mut score) = (0.0, 0.0);
     for leaf in 1..1u64 << (LEVELS - 1) | 1 {
@@ -96,7 +99,11 @@ fn tree_with(deviation: f64, second: bool, seed: u64) -> f64 {
 }
 
 fn tree_by(calibration: Calibration, delta: f64, second: bool, seed: u64) -> f64 {
-    tree_with(Budget { epsilon: 1.0, delta, calibration }.deviation(LEVELS), second, seed)
+    tree_with(
+        Budget { epsilon: 1.0, delta, calibration }.deviation(LEVELS, 1, 2).unwrap_or(0.0),
+        second,
+        seed,
+    )
 }
 
 fn tree_strict(second: bool, seed: u64) -> f64 {
@@ -117,5 +124,5 @@ fn tree_text(second: bool, seed: u64) -> f64 {
 
 fn tree_broken(second: bool, seed: u64) -> f64 {
     let budget = Budget { epsilon: 1.0, delta: 0.1, calibration: Calibration::Analytic };
-    tree_with(budget.deviation(1), second, seed)
+    tree_with(budget.deviation(1, 1, 2).unwrap_or(0.0), second, seed)
 }
