@@ -95,6 +95,10 @@ impl Algorithm for CdpMab {
         valid.rules.noise.claim()
     }
 
+    fn deployable(valid: &CdpValid) -> Result<(), ParamError> {
+        valid.rules.noise.deployable()
+    }
+
     fn clips(_valid: &CdpValid) -> Option<(f64, f64)> {
         Some(REWARDS)
     }
@@ -147,6 +151,10 @@ impl Algorithm for DdpMab {
 
     fn privacy(valid: &DdpValid) -> Option<Claim> {
         valid.rules.noise.claim()
+    }
+
+    fn deployable(valid: &DdpValid) -> Result<(), ParamError> {
+        valid.rules.noise.deployable()
     }
 
     fn clips(_valid: &DdpValid) -> Option<(f64, f64)> {
@@ -224,6 +232,10 @@ impl Algorithm for HdpMab {
 
     fn privacy(valid: &HdpValid) -> Option<Claim> {
         valid.rules.noise.claim()
+    }
+
+    fn deployable(valid: &HdpValid) -> Result<(), ParamError> {
+        valid.rules.noise.deployable()
     }
 
     fn clips(_valid: &HdpValid) -> Option<(f64, f64)> {
