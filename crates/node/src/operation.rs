@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::client::{Client, RESTORED};
 use crate::config::{ClientFile, ServeFile};
 use crate::control::{Order, ask};
 use crate::error::NodeError;
 use crate::live::Known;
 use crate::platform::{Bug, Platform};
+use crate::privacy::Account;
 use crate::secret;
 use crate::store::{Batch, Store, StoreError, Sync};
 
@@ -136,6 +137,13 @@ pub fn restore(path: &Path, from: &Path) -> Result<Option<PathBuf>, NodeError> {
     let (copy, _) = Store::open(from, &file.owner(), Sync::Disk)?;
     let aside = Store::set_aside(file.store())?;
     copy.backup(file.store())?;
+    if let NodeFile::Client(_) = &file {
+        // What was put aside may have gone on from this copy: its account is charged for that when it starts.
+        let (mut store, _) = Store::open(file.store(), &file.owner(), Sync::Disk)?;
+        let mut batch = Batch::default();
+        batch.set(RESTORED, vec![1]);
+        store.commit(&batch)?;
+    }
     Ok(aside)
 }
 
@@ -181,6 +189,12 @@ pub(crate) fn start_anew(
         batch.set(secret::PROOF, proof);
     }
     batch.set("rejoins", vec![1]);
+    // A new machine without data: what was spent stays on record.
+    let damaged = |what: String| StoreError::Damaged { path: path.into(), what };
+    let account = Account::restore(store.get(Account::KEY)?).map_err(damaged)?;
+    if account != Account::default() {
+        batch.set(Account::KEY, account.next_life().save());
+    }
     if platform.has(Bug::ReuseNoise)
         && let Some(secret) = store.get("secret")?
     {
