@@ -31,7 +31,7 @@ pub fn reset(platform: &Platform, store: &Path) -> Result<(), StoreError> {
 /// `cahoots restore`: a copy takes the place of a coordinator's store.
 pub fn restore(platform: &Platform, from: &Path, store: &Path, federation: &str) -> Result<(), NodeError> {
     let owner = crate::coordinator::owner(federation);
-    Ok(crate::operation::put_back(platform, from, store, &owner).map(|_| ())?)
+    Ok(crate::operation::put_back(platform, from, store, &owner, false).map(|_| ())?)
 }
 
 /// What decisions and noise of a node with this secret follow from.

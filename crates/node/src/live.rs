@@ -12,6 +12,7 @@ use toml::Table;
 
 use crate::error::NodeError;
 use crate::lockstep::Lockstep;
+use crate::privacy::Promised;
 use crate::terms::Terms;
 
 /// An algorithm that can be deployed.
@@ -22,6 +23,8 @@ pub struct Live {
     seats: fn(&Terms) -> Result<Seats, NodeError>,
     coordinator: fn(&Terms, Option<Saved<'_>>) -> Made<dyn ServerNode>,
     client: fn(&Terms, NodeId, Option<Saved<'_>>) -> Made<dyn ClientNode>,
+    promised: fn(&Terms) -> Result<Promised, NodeError>,
+    deployable: fn(&Terms) -> Result<(), NodeError>,
 }
 
 /// A node, or why there is none.
@@ -84,6 +87,14 @@ impl Erase for Live {
             seats: |terms| Ok(Seats::of::<A>(&blueprint::<A>(terms)?.valid, &terms.setting)),
             coordinator: coordinator::<A>,
             client: client::<A>,
+            promised: |terms| {
+                let valid = terms.valid::<A>()?;
+                Ok(Promised { claim: A::privacy(&valid), unit: A::unit(&valid) })
+            },
+            deployable: |terms| {
+                let wrong = |e: ParamError| NodeError::Config(format!("{}: {e}", A::NAME));
+                A::deployable(&terms.valid::<A>()?).map_err(wrong)
+            },
         }
     }
 }
@@ -97,6 +108,16 @@ impl Live {
     /// Checks parameters against a setting.
     pub fn check(&self, params: Table, setting: &Setting) -> Result<(), ParamError> {
         (self.check)(params, setting)
+    }
+
+    /// What these terms promise about users' data.
+    pub fn promised(&self, terms: &Terms) -> Result<Promised, NodeError> {
+        (self.promised)(terms)
+    }
+
+    /// Refuses terms that cannot hold among real machines what they promise. In lockstep, a test, they may.
+    pub fn deployable(&self, terms: &Terms) -> Result<(), NodeError> {
+        if terms.lockstep.is_some() { Ok(()) } else { (self.deployable)(terms) }
     }
 
     /// Who sits where under these terms, and who hears whom.

@@ -264,7 +264,7 @@ impl Valid {
                  into another; the promise holds for observations that do not"
                     .into(),
                 "that an observation was made, and when: counts are exact, and uploads follow from them".into(),
-                "anything against a user's own local server, which sees all of it".into(),
+                "what a user's own local server learns, which sees all of it".into(),
                 "a person as a whole: the promise is for one observation, and a person has many".into(),
             ],
         })

@@ -250,7 +250,7 @@ impl Valid {
             );
         }
         if matches!(noise, Noising::Sums(_)) {
-            not_protected.push("anything against a user's own client, which sees all of it");
+            not_protected.push("what a user's own client learns, which sees all of it");
         }
         Claim {
             epsilon: budget.epsilon,

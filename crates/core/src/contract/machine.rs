@@ -10,7 +10,7 @@ use crate::contract::arms::ArmSet;
 use crate::contract::choice::Choice;
 use crate::contract::context::Cx;
 use crate::contract::message::{Kind, Message};
-use crate::contract::private::Claim;
+use crate::contract::private::{Claim, Unit};
 use crate::contract::setting::{Seat, Seating, Setting};
 use crate::error::{Misbehaviour, ParamError};
 use crate::ids::{ArmIndex, NodeId, UserId};
@@ -175,6 +175,17 @@ pub trait Algorithm: Sized + 'static {
     /// What it claims about its users' data; nothing unless it says so.
     fn privacy(_valid: &Self::Valid) -> Option<Claim> {
         None
+    }
+
+    /// What one unit of that claim is.
+    fn unit(_valid: &Self::Valid) -> Unit {
+        Unit::Event
+    }
+
+    /// Whether it can be deployed at all: `Err` says which parameter cannot hold among real machines what it promises in
+    /// the simulator.
+    fn deployable(_valid: &Self::Valid) -> Result<(), ParamError> {
+        Ok(())
     }
 
     /// The interval that clients clip rewards to. Where a world's rewards may lie outside, they come one

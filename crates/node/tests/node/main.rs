@@ -12,4 +12,5 @@ mod identity_http;
 mod identity_tokens;
 mod nothing_vanishes;
 mod poison;
+mod privacy;
 mod quarantine;

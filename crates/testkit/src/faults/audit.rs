@@ -195,6 +195,26 @@ impl World<'_> {
                 now.1, shadow.books
             ));
         }
+        self.account(client, shadow)
+    }
+
+    /// What a client says that it has spent of its users' privacy is never less than what its machine has released.
+    fn account(&self, client: usize, shadow: &Shadow) -> Result<(), Broken> {
+        let Some(node) = &self.clients[client].node else { return Ok(()) };
+        let (says, released) = (node.app().privacy(), &shadow.books.accountant);
+        let less = released.spent(1e-5).into_iter().find(|spent| {
+            let same = says.spent.iter().find(|s| (&s.unit, &s.observer) == (&spent.unit, &spent.observer));
+            same.is_none_or(|same| same.rho < spent.rho)
+        });
+        if let Some(less) = less {
+            return Err(format!(
+                "client {client} says it has spent {:?}, and has spent {less:?}",
+                says.spent
+            ));
+        }
+        if says.unprotected < released.unprotected() {
+            return Err(format!("client {client} has released more without noise than it says"));
+        }
         Ok(())
     }
 

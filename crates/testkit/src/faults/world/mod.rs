@@ -411,6 +411,7 @@ impl<'a> World<'a> {
             longest_pause: Duration::from_micros(LONGEST_PAUSE),
             limits: Default::default(),
             security: Default::default(),
+            privacy: None,
         }
     }
 
