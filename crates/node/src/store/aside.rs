@@ -72,7 +72,8 @@ fn move_all(files: &Files, next: Next) -> io::Result<Option<PathBuf>> {
     }
     if next == Next::Copy && parts.contains(&"") {
         let mark = Mark::open(files)?;
-        if !parts.contains(&MARK) {
+        // A power cut may have left none that can be read.
+        if Mark::read(files) == 0 {
             mark.write(1)?;
         }
         mark.sync()?;
