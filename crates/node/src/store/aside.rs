@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::files::{self, Files};
+use super::mark::Mark;
 use super::{Store, StoreError, unreachable};
 use crate::platform::{Opening, Platform};
 
@@ -68,6 +69,14 @@ fn move_all(files: &Files, next: Next) -> io::Result<Option<PathBuf>> {
             Next::Nothing => platform.rename(&from(MARK), &to(MARK))?,
             Next::Copy => copy(MARK)?,
         }
+    }
+    if next == Next::Copy && parts.contains(&"") {
+        let mark = Mark::open(files)?;
+        // A power cut may have left none that can be read.
+        if Mark::read(files) == 0 {
+            mark.write(1)?;
+        }
+        mark.sync()?;
     }
     files::Sync::Disk.folder(files)?;
     if parts.contains(&"") {

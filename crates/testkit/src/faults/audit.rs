@@ -148,13 +148,21 @@ impl World<'_> {
     /// the number of commits does not tell.
     pub(super) fn recognise(&mut self) {
         let Some(coordinator) = &mut self.coordinator else { return };
-        let (state, commits) =
-            (coordinator.look(|machine, _| machine.state()), coordinator.commits() as usize);
+        let state = coordinator.look(|machine, _| machine.state());
+        let Some(coordinator) = &self.coordinator else { return };
+        let commits = coordinator.commits() as usize;
         let tape = self.site.computer.tape();
         let others = (0..tape.lives().len()).rev().filter(|life| *life != tape.life());
+        let same_values = |known: &[Arc<Commit>]| {
+            let values = known.iter().flat_map(|commit| &commit.values).map(|(name, value)| (name, value));
+            let last: BTreeMap<_, _> = values.collect();
+            last.into_iter().all(|(name, value)| coordinator.stored(name).as_ref() == Some(value))
+        };
         let is_it = |life: &usize| {
             let known = tape.lives()[*life].get(..commits);
-            known.is_some_and(|known| self.shadow_server(known).is_ok_and(|shadow| shadow.state == state))
+            known
+                .filter(|known| same_values(known))
+                .is_some_and(|known| self.shadow_server(known).is_ok_and(|shadow| shadow.state == state))
         };
         let found = std::iter::once(tape.life()).chain(others).find(is_it);
         drop(tape);

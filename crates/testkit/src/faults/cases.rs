@@ -20,6 +20,8 @@ pub struct Case {
     pub clients: usize,
     /// The users of each client.
     pub users: Vec<Vec<u32>>,
+    /// Do clients talk to each other?
+    pub neighbours: bool,
     /// What has been merged, where the coordinator's state says it.
     pub merged: Option<fn(&[u8]) -> LinearStats>,
 }
@@ -107,5 +109,7 @@ fn case(known: &Arc<Known>, name: &str, params: &str, clients: usize) -> Option<
         }),
         _ => None,
     };
-    Some(Case { terms, clients: seats.clients(), users, merged })
+    let all = || (0..seats.clients() as u32).map(NodeId);
+    let neighbours = all().any(|a| all().any(|b| a != b && seats.hears(a, b)));
+    Some(Case { terms, clients: seats.clients(), users, neighbours, merged })
 }

@@ -44,6 +44,8 @@ pub(super) struct Mood {
     pub(super) off_at: Option<u64>,
     /// The same, before so many more syncs: what was written just now is not safe yet.
     pub(super) off_at_sync: Option<u64>,
+    /// The same, after the next file was given another name.
+    pub(super) off_after_rename: bool,
     /// Nothing can be written.
     pub(super) full: bool,
     /// The next sync fails, and says so.
@@ -197,6 +199,9 @@ impl Disk {
         let content = inner.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
         inner.names.insert(to.into(), content);
         inner.namings.push(Naming::Renamed { from: from.into(), to: to.into(), content });
+        if std::mem::take(&mut inner.mood.off_after_rename) {
+            inner.mood.off_at = Some(inner.operations + 1);
+        }
         Ok(())
     }
 

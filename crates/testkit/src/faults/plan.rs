@@ -25,9 +25,8 @@ pub enum Fault {
     CrashAt { who: Who, operation: u64, power: bool, down: Micros },
     /// A crash right after so many more frames have left; with 0, before the next one.
     CrashSending { who: Who, frames: u64, power: bool, down: Micros },
-    /// A crash before one of the next syncs, when what is to be synced has been written; and another before one of the
-    /// first syncs of the next start.
-    CrashTwice { who: Who, sync: u64, power: bool, down: Micros, again: u64, power_again: bool },
+    /// A crash in the middle of writing; and another before one of the first syncs of the next start.
+    CrashTwice { who: Who, at: Moment, power: bool, down: Micros, again: u64, power_again: bool },
     /// An orderly stop, and a start later.
     Stop { who: Who, down: Micros },
     /// A connection breaks: what was on its way is lost, and each end notices in its own time.
@@ -68,6 +67,15 @@ pub enum Fault {
     PutBack { client: usize, down: Micros },
 }
 
+/// When a node is the most vulnerable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Before one of the next syncs: what is to be synced has been written.
+    BeforeSync(u64),
+    /// After the next file has been given another name, and before anything else.
+    AfterRename,
+}
+
 /// A schedule.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -103,7 +111,8 @@ impl Plan {
         let mut dice = Dice::new(seed, 1);
         let algorithm = (seed % cases.all.len() as u64) as usize;
         let size = dice.below(cases.all[algorithm].len() as u64) as usize;
-        let clients = cases.all[algorithm][size].clients;
+        let (clients, neighbours) =
+            (cases.all[algorithm][size].clients, cases.all[algorithm][size].neighbours);
         let decisions = (dice.between(20, 100) / clients as u64).clamp(5, 45);
         let pace = dice.pick(&[5 * MILLI, 20 * MILLI, 60 * MILLI]);
         let horizon = decisions * pace;
@@ -146,18 +155,32 @@ impl Plan {
             }
         }
         let mut twice = Dice::new(seed, 6);
-        if twice.one_in(3) {
+        if twice.one_in(2) {
             let client = Who::Client(twice.below(clients as u64) as usize);
             let who = if twice.one_in(2) { Who::Coordinator } else { client };
-            let fault = Fault::CrashTwice {
-                who,
-                sync: twice.between(1, 5),
-                power: twice.one_in(2),
-                down: twice.pick(&[MILLI, 50 * MILLI]),
-                again: twice.between(1, 7),
-                power_again: !twice.one_in(3),
+            let (at, down) = (twice.below(horizon), twice.pick(&[MILLI, 50 * MILLI]));
+            let moment = if twice.one_in(3) {
+                // Who stops writes a snapshot, which takes the place of the one before.
+                faults.push((at + MILLI, Fault::Stop { who, down }));
+                Moment::AfterRename
+            } else {
+                Moment::BeforeSync(twice.between(1, 4))
             };
-            faults.push((twice.below(horizon), fault));
+            // Who starts syncs three times what it has found; its first commit is the fourth.
+            let again = twice.pick(&[1, 2, 3, 4, 4, 4, 4, 5, 6]);
+            let (power, power_again) = (twice.one_in(2), !twice.one_in(4));
+            faults.push((at, Fault::CrashTwice { who, at: moment, power, down, again, power_again }));
+        }
+        // What clients say to each other is kept by nobody on the way.
+        let mut between = Dice::new(seed, 7);
+        for _ in 0..if neighbours { between.below(5) } else { 0 } {
+            let client = between.below(clients as u64) as usize;
+            let fault = match between.below(4) {
+                0 | 1 => Fault::Flip { client, up: true, bit: between.bits() },
+                2 => Fault::Duplicate { client, up: between.one_in(2) },
+                _ => Fault::Cut { client, client_notices: 5 * MILLI, coordinator_notices: 5 * MILLI },
+            };
+            faults.push((between.below(horizon), fault));
         }
         faults.sort_by_key(|(at, _)| *at);
         Plan {

@@ -96,7 +96,7 @@ impl World<'_> {
             self.pull(connection, true)?;
         }
         if last {
-            let time = self.clients[client].site.crash.1;
+            let time = self.clients[client].site.stop;
             return self.crash(Who::Client(client), Down::Kill, time);
         }
         self.touched(client)

@@ -74,7 +74,7 @@ impl World<'_> {
         self.pull_all()?;
         self.bounded()?;
         if stop {
-            let time = self.site.crash.1;
+            let time = self.site.stop;
             return self.crash(Who::Coordinator, Down::Kill, time);
         }
         Ok(())
@@ -143,7 +143,14 @@ impl World<'_> {
             for client in 0..self.clients.len() {
                 self.forget_seen(None, Some(client));
             }
+            if self.dice.one_in(3) {
+                // Whoever does this may be interrupted too.
+                let at = self.site.computer.disk.operations() + self.dice.between(1, 24);
+                self.site.computer.disk.mood(|mood| mood.off_at = Some(at));
+                self.site.crash = (if self.dice.one_in(2) { Down::Power } else { Down::Kill }, 50_000);
+            }
             let restored = restore(&platform, &copy, &store, FEDERATION);
+            self.site.computer.disk.mood(|mood| mood.off_at = None);
             self.site.uncertain = true;
             self.site.computer.tape().fork(commits);
             if self.went_off(Who::Coordinator)? {
@@ -166,6 +173,7 @@ impl World<'_> {
                 Err(error) => return Err(format!("the coordinator's store is not put back: {error}")),
             }
         }
+        let stores = self.site.computer.tape().lives().len();
         let opened = SteppedCoordinator::open(self.coordinator_config(), &platform);
         if self.went_off(Who::Coordinator)? {
             return Ok(());
@@ -176,6 +184,10 @@ impl World<'_> {
                 self.coordinator = Some(coordinator);
                 if std::mem::take(&mut self.site.uncertain) {
                     self.recognise();
+                }
+                // Only a disk that lies can lose all of a store, with whatever says that there was one.
+                if self.site.computer.tape().lives().len() > stores && !self.plan.has(lies) {
+                    return Err("the coordinator starts with an empty store, where it had one".into());
                 }
                 self.not_forgotten()?;
             }

@@ -6,7 +6,7 @@ use cahoots_node::inside::SteppedClient;
 use cahoots_node::store::StoreError;
 
 use super::super::computer::Micros;
-use super::super::plan::{Fault, Who};
+use super::super::plan::{Fault, Moment, Who};
 use super::coordinator::backup_path;
 use super::{Broken, Down, Event, Link, World};
 
@@ -28,19 +28,22 @@ impl World<'_> {
                 site.crash = (kind(power), down);
                 site.frames_left = Some(frames);
             }
-            Fault::CrashTwice { who, sync, power, down, again, power_again } => {
+            Fault::CrashTwice { who, at, power, down, again, power_again } => {
                 let site = self.site(who);
                 site.crash = (kind(power), down);
                 site.next_crash = Some((again, kind(power_again)));
-                site.computer.disk.mood(|mood| mood.off_at_sync = Some(sync));
+                site.computer.disk.mood(|mood| match at {
+                    Moment::BeforeSync(sync) => mood.off_at_sync = Some(sync),
+                    Moment::AfterRename => mood.off_after_rename = true,
+                });
             }
             Fault::Stop { who: Who::Coordinator, down } => {
-                self.site.crash = (Down::Kill, down);
+                self.site.stop = down;
                 self.stopping = true;
                 self.commit_soon();
             }
             Fault::Stop { who: Who::Client(client), down } => {
-                self.clients[client].site.crash = (Down::Kill, down);
+                self.clients[client].site.stop = down;
                 if let Some(node) = &self.clients[client].node {
                     node.stop();
                     self.touched(client)?;

@@ -130,6 +130,8 @@ pub(super) struct Site {
     pub(super) starts: u64,
     /// How it goes down when its disk goes off, and for how long.
     pub(super) crash: (Down, Micros),
+    /// How long it stays away after an orderly stop.
+    pub(super) stop: Micros,
     /// It goes down after so many more frames have left.
     pub(super) frames_left: Option<u64>,
     /// Its next start goes down before so many syncs, and how.
@@ -218,6 +220,7 @@ impl<'a> World<'a> {
                 store,
                 starts: 0,
                 crash,
+                stop: 0,
                 frames_left: None,
                 next_crash: None,
                 down: Down::Kill,

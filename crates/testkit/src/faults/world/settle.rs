@@ -17,7 +17,8 @@ impl World<'_> {
             let site = self.site(who);
             (site.frames_left, site.next_crash) = (None, None);
             site.computer.disk.mood(|mood| {
-                (mood.off_at, mood.off_at_sync, mood.full, mood.sync_fails) = (None, None, false, false);
+                (mood.off_at, mood.off_at_sync, mood.off_after_rename) = (None, None, false);
+                (mood.full, mood.sync_fails) = (false, false);
             });
         }
         let now = self.now;
@@ -90,29 +91,38 @@ impl World<'_> {
     /// The worst time for a crash is when a client has just been let in again, and the worst copy is one of that time.
     fn start_badly(&mut self, client: usize) {
         match self.dice.below(6) {
-            0 | 1 => {
+            0 => {
                 let (operations, site) = (self.dice.between(1, 16), &mut self.clients[client].site);
                 site.crash = (Down::Kill, 1000);
                 let at = site.computer.disk.operations() + operations;
                 site.computer.disk.kill();
                 site.computer.disk.mood(|mood| mood.off_at = Some(at));
             }
-            2 => self.clients[client].crash_when_welcome = true,
-            3 | 4 if !self.clients[client].followed => {
-                self.clients[client].followed = true;
-                // There is more to be sent, which must not be merged again.
-                self.clients[client].app.left += 4;
+            1..=3 if !self.clients[client].followed => {
+                // It has a while to learn alone, and then all of it to send at once.
+                self.clients[client].partitioned = self.now + self.dice.between(100_000, 600_000);
+                self.clients[client].crash_when_welcome = true;
+                self.learn_more(client);
+            }
+            4 | 5 if !self.clients[client].followed => {
+                self.learn_more(client);
                 let copied = self.dice.between(200_000, 2_000_000);
                 let killed = copied + self.dice.between(10_000, 500_000);
                 let put_back = killed + self.dice.between(1_000_000, 3_000_000);
                 self.following += 3;
-                self.after(1000, Event::App(client));
                 self.after(copied, Event::Follow(client, Follow::Copy));
                 self.after(killed, Event::Follow(client, Follow::Kill));
                 self.after(put_back, Event::Follow(client, Follow::PutBack));
             }
             _ => {}
         }
+    }
+
+    /// There is more to be sent, which must not be merged twice.
+    fn learn_more(&mut self, client: usize) {
+        self.clients[client].followed = true;
+        self.clients[client].app.left += 4;
+        self.after(2000, Event::App(client));
     }
 
     /// One more thing happens to a client that has started anew.
@@ -134,12 +144,20 @@ impl World<'_> {
         let site = &self.clients[client].site;
         let (platform, store) = (site.computer.platform(), site.store.clone());
         site.computer.disk.kill();
+        if self.dice.one_in(3) {
+            // Whoever does this may be interrupted too.
+            let at = site.computer.disk.operations() + self.dice.between(1, 24);
+            site.computer.disk.mood(|mood| mood.off_at = Some(at));
+        }
         let done = inside::rejoin(&platform, &store, FEDERATION, client as u32)
             .or_else(|_| inside::reset(&platform, &store));
         if site.computer.disk.is_off() {
-            // Interrupted: it starts with whatever is there.
-            site.computer.disk.kill();
+            // It starts with whatever is there.
+            if self.dice.one_in(2) {
+                self.clients[client].site.down = Down::Power;
+            }
         } else {
+            site.computer.disk.mood(|mood| mood.off_at = None);
             match done {
                 // It starts with what it had or with nothing, and is told what to do again.
                 Ok(())

@@ -225,7 +225,7 @@ impl World<'_> {
                     peer.pause = 0;
                     if std::mem::take(&mut peer.crash_when_welcome) {
                         peer.site.crash = (Down::Kill, 1000);
-                        peer.site.frames_left = Some(1 + self.dice.below(4));
+                        peer.site.frames_left = Some(1 + self.dice.below(2));
                     }
                     self.say(|| format!("client {client} is welcome"));
                 }
