@@ -95,8 +95,18 @@ pub enum Input<P> {
     /// store never draw the same noise for different data.
     Key {
         /// Random bytes that never leave this node.
-        privacy: [u8; 32],
+        privacy: NoiseKey,
     },
+}
+
+/// What noise is drawn from. It is written to a node's own log, and shown to nobody.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoiseKey(pub [u8; 32]);
+
+impl std::fmt::Debug for NoiseKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("NoiseKey(..)")
+    }
 }
 
 /// An input and when it happened: one entry of the log.

@@ -16,7 +16,7 @@ pub mod snapshot;
 mod tests;
 
 pub use decision::DecisionId;
-pub use event::{Encoded, Event, Incoming, Input, Outbox, Outcome, Outgoing, Timed, Typed};
+pub use event::{Encoded, Event, Incoming, Input, NoiseKey, Outbox, Outcome, Outgoing, Timed, Typed};
 pub use host::Host;
 pub use learner::LearnerHost;
 pub use node::{Blueprint, ClientNode, Decided, Log, Node, Saved, ServerNode, Step, saved_server};

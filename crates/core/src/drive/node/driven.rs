@@ -7,7 +7,7 @@ use super::around::{Agreed, Around, CHECKED, Posting, entry, read};
 use super::{Log, Node, Step};
 use crate::contract::context::Effects;
 use crate::contract::machine::{Machine, Membership};
-use crate::drive::event::{Event, Input, Outcome, Timed};
+use crate::drive::event::{Event, Input, NoiseKey, Outcome, Timed};
 use crate::drive::host::Host;
 use crate::drive::link::{Arrival, Ends};
 use crate::drive::queue::Queues;
@@ -67,7 +67,7 @@ impl<H: Hosting> Driven<H> {
             self.around.queues.renumber(peer, sent, again);
             return Ok(Outcome::Done);
         }
-        if let Input::Key { privacy } = input {
+        if let Input::Key { privacy: NoiseKey(privacy) } = input {
             self.noise = Some(privacy);
             return Ok(Outcome::Done);
         }
@@ -128,7 +128,7 @@ impl<H: Hosting> Node for Driven<H> {
     }
 
     fn draw_from(&mut self, now: Tick, privacy: [u8; 32], keys: &Keys, log: &mut dyn Log) {
-        self.input(now, Input::Key { privacy }, keys, log);
+        self.input(now, Input::Key { privacy: NoiseKey(privacy) }, keys, log);
     }
 
     fn params(&self) -> (u64, &str) {

@@ -13,7 +13,7 @@ use cahoots_node::transport::proto::Change;
 
 use super::polling::{again, known, polling};
 use super::{CEILING, Liar, config, epsilon, learn};
-use crate::common::{FEDERATION, TICK, envelope, terms, until};
+use crate::common::{FEDERATION, Federation, TICK, envelope, terms, until};
 
 /// Long enough for what must not happen to happen.
 fn wait() {
@@ -150,6 +150,62 @@ fn a_change_of_parameters_is_held_to_the_same() {
     assert_eq!(client.status().problems, Vec::<String>::new());
     client.stop();
     liar.stop();
+}
+
+/// Whoever has joined keeps to the terms that it joined under, whatever the coordinator says that they are.
+#[test]
+fn a_coordinator_that_comes_back_with_other_terms_gets_nothing_more() {
+    let terms = polling("each = 0.1\nclaimed = 1.0");
+    let (liar, folder) = (Liar::new(terms.clone()), tempfile::tempdir().unwrap());
+    let client = Client::open(config(&known(), folder.path(), Some(&liar.url), Some(CEILING))).unwrap();
+    until("connected", || client.status().connected);
+    learn(&client, 1.0);
+    until("one comes", || liar.uploads() == 1);
+    let loud = polling("each = 50.0\nclaimed = 1.0");
+    liar.turn(loud.clone(), None);
+    until("it says no", || {
+        client.status().problems.iter().any(|problem| problem.contains("terms are not those"))
+    });
+    learn(&client, 1.0);
+    wait();
+    assert_eq!(liar.uploads(), 1);
+    // With a lie about their hash it is let in, and goes on as it was.
+    liar.turn(loud, Some(terms.hash()));
+    until("the second comes", || liar.uploads() == 2 && client.status().connected);
+    assert!((epsilon(&client) - 0.2).abs() < 1e-6, "{:?}", client.privacy());
+    client.stop();
+    liar.stop();
+}
+
+/// A real algorithm among real nodes: what it promises is enough, to the last bit, and what only its paper promises is not.
+#[test]
+fn what_a_federation_promises_is_what_its_clients_let_go() {
+    // The paper's noise is for all clients together.
+    for (privacy, clients, enough) in [("local", 1, true), ("published", 2, false)] {
+        let params = format!("rounds = 3\ngap = 0.8\nprivacy = \"{privacy}\"\ndp_epsilon = 1.0");
+        let setting = Setting::k_armed(clients, 2).with_horizon(200);
+        let terms = terms(&known(), "cdp-mab", &params, setting);
+        let federation = Federation::start(&known(), terms);
+        let folder = federation.folder.path();
+        let client = Client::open(config(&known(), folder, Some(&federation.url), Some(CEILING))).unwrap();
+        let refused = || client.failure().or_else(|| client.privacy().withdrawn);
+        until("it joins, or says no", || client.status().joined || refused().is_some());
+        for _ in 0..400 {
+            if refused().is_none() && client.status().uploads == 0 {
+                learn(&client, 1.0);
+            }
+        }
+        if enough {
+            until("it left", || federation.status().received > 0);
+            assert!(refused().is_none() && epsilon(&client) > 0.99, "{:?}", client.privacy());
+        } else {
+            let said = refused().expect("twice as much as is allowed");
+            assert!(said.contains("max_epsilon = 1") && said.contains("epsilon = 2"), "{said}");
+            assert_eq!(federation.status().received, 0);
+        }
+        client.stop();
+        federation.stop();
+    }
 }
 
 #[test]

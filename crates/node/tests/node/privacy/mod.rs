@@ -58,6 +58,8 @@ struct Liar {
 /// What it says to whoever comes.
 struct Saying {
     terms: Terms,
+    /// What it says that the hash of these is, if that is not true.
+    hash: Option<u64>,
     change: Option<Change>,
     way_out: Option<mpsc::Sender<Frame>>,
 }
@@ -77,7 +79,7 @@ impl Liar {
             Arc::default(),
             std::future::pending(),
         ));
-        let said = Arc::new(Mutex::new(Saying { terms, change: None, way_out: None }));
+        let said = Arc::new(Mutex::new(Saying { terms, hash: None, change: None, way_out: None }));
         let heard = Arc::new(Mutex::new(Vec::new()));
         let (saying, hearing) = (said.clone(), heard.clone());
         runtime.spawn(async move {
@@ -92,7 +94,7 @@ impl Liar {
                             let welcome = Welcome {
                                 received: 0,
                                 terms: saying.terms.to_toml(),
-                                parameters: saying.terms.hash(),
+                                parameters: saying.hash.unwrap_or_else(|| saying.terms.hash()),
                                 sent,
                                 change: saying.change.clone(),
                             };
@@ -111,6 +113,12 @@ impl Liar {
     fn say(&self, kind: Kind) {
         let saying = self.said.lock().unwrap();
         saying.way_out.as_ref().expect("someone is there").try_send(frame(kind)).unwrap();
+    }
+
+    /// From now on it says these terms; whoever is there has to come again.
+    fn turn(&self, terms: Terms, hash: Option<u64>) {
+        let mut saying = self.said.lock().unwrap();
+        (saying.terms, saying.hash, saying.way_out) = (terms, hash, None);
     }
 
     fn heard(&self, which: impl Fn(&Kind) -> bool) -> usize {
