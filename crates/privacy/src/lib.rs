@@ -13,6 +13,7 @@ pub mod exact;
 pub mod gaussian;
 pub mod grid;
 pub mod laplace;
+pub mod mechanisms;
 pub mod polya;
 pub mod privatizer;
 pub mod statement;
