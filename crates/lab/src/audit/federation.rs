@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use cahoots_algorithms::fclub::CdpFclubDc;
+use cahoots_algorithms::private::PrivateLinucb;
 use cahoots_core::drive::{Encoded, Event, Host, LearnerHost, Outcome, Outgoing};
 use cahoots_core::message::{decode, encode};
 use cahoots_core::{
@@ -10,6 +11,7 @@ use cahoots_core::{
 };
 use cahoots_kernel::Tiles;
 use cahoots_privacy::audit::Transcript;
+use cahoots_privacy::correlated::squared_norm;
 use cahoots_privacy::gaussian::{epsilon_of, ratio_of};
 use serde_json::{Value, json};
 
@@ -32,6 +34,15 @@ fn params(truly: f64) -> Value {
             "renewals": 0 })
 }
 
+/// The same for sums with correlated noise: made for releases at ticks 1, 2, 4, 8 and 16, at the first of which there is
+/// nothing to release.
+fn sums_params(truly: f64) -> Value {
+    let delta = 1e-5;
+    let unused = squared_norm(5) / squared_norm(4);
+    let epsilon = epsilon_of(ratio_of(truly, delta) * unused.sqrt(), delta);
+    json!({ "dp_epsilon": epsilon, "dp_delta": delta, "first_release": 1, "releases": 5 })
+}
+
 pub(super) fn subjects() -> Vec<Subject> {
     let subject = |name, about, truly: f64| {
         let subject = Subject::new(name, about, 1.0, 1e-5).gaussian().share(0.1);
@@ -41,7 +52,17 @@ pub(super) fn subjects() -> Vec<Subject> {
             })
         })
     };
+    let sums = |name, about, truly: f64| {
+        let subject = Subject::new(name, about, 1.0, 1e-5).gaussian().share(0.1);
+        PAIRS.into_iter().fold(subject, |subject, (pair, observations)| {
+            subject.pair(pair, move |second, seed| {
+                transcript::<PrivateLinucb>(sums_params(truly), seed, observations[usize::from(second)])
+            })
+        })
+    };
     vec![
+        sums("private-linucb", "all that a client of a small federation releases, and when", 1.0),
+        sums("private-linucb-broken", "the same with noise for epsilon = 1.5", 1.5).control(),
         subject("cdp-fclub-dc", "all that a local server of a small federation sends, and when", 1.0),
         subject("cdp-fclub-dc-broken", "the same with noise for epsilon = 1.5", 1.5).control(),
     ]

@@ -83,7 +83,8 @@ fn uploads(second: bool, seed: u64, trigger: Trigger) -> Transcript {
 fn clusters(second: bool, seed: u64, by_exact_data: bool) -> Transcript {
     let budget = Budget { epsilon: 1.0, delta: 1e-5, calibration: Calibration::Analytic };
     // Twice: an observation may be reported with its cluster, and again with a part of it.
-    let noise = Gaussian::of_deviation("sd", budget.deviation(1, 2, 1).unwrap_or(0.0)).unwrap_or(Gaussian::NONE);
+    let noise =
+        Gaussian::of_deviation("sd", budget.deviation(1, 2, 1).unwrap_or(0.0)).unwrap_or(Gaussian::NONE);
     let mut rng = rng(seed);
     let rewards = [12.0 + f64::from(second), 0.0];
     let apart = by_exact_data && (rewards[0] - rewards[1]) / 24.0 > 0.51;

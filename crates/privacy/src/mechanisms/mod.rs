@@ -12,3 +12,6 @@ pub mod gaussian {}
 
 #[doc = include_str!("tree.md")]
 pub mod tree {}
+
+#[doc = include_str!("sums.md")]
+pub mod sums {}
