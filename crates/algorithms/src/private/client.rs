@@ -50,7 +50,7 @@ impl Silo {
             left_out: 0,
             rules,
         };
-        if silo.rules.separation.is_none() {
+        if silo.rules.apart.is_none() {
             silo.sums.push(Sum::new(&silo.rules));
             silo.places.push(0);
             silo.models.push(nothing);
@@ -65,7 +65,7 @@ impl Silo {
             return known;
         }
         self.users.push(User { id: user, used: 0 });
-        if self.rules.separation.is_some() {
+        if self.rules.apart.is_some() {
             self.sums.push(Sum::new(&self.rules));
             self.places.push(self.models.len() as u32);
             self.models.push(Knowledge::of(LinearStats::empty(self.rules.dim), self.rules.ridge));
@@ -75,7 +75,7 @@ impl Silo {
 
     /// The sum that a user's observations go to.
     fn stream(&self, position: usize) -> usize {
-        if self.rules.separation.is_some() { position } else { 0 }
+        if self.rules.apart.is_some() { position } else { 0 }
     }
 
     /// What is known about those who are like a user.

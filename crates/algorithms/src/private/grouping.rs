@@ -2,11 +2,13 @@
 //!
 //! One after the other, the best known first, joins the group that it is closest to in units of what uncertainty
 //! explains, or opens a new one: `|theta_1 - theta_2|^2` against `separation` times the sum of both expected squared
-//! errors. Estimates start from `theta ~ N(0, S^2 / d)`, so that who is not known at all is like anyone.
+//! errors. Estimates start from `theta ~ N(0, S^2 / d)`, whose expected squared error is S^2: who is not known well enough
+//! to be told apart from another kind of user is put together with nobody, as data of the wrong kind does harm that
+//! no amount of it mends.
 
 use cahoots_core::{Factor, LinearStats};
 
-use super::rules::{Rules, Weighing};
+use super::rules::{Apart, Rules, Weighing};
 
 /// A released sum and the variance of its noise.
 pub(super) struct Released<'a> {
@@ -50,7 +52,9 @@ impl Estimate {
 
 /// Groups of places in `released`, each in rising order.
 pub(super) fn groups(released: &[Released<'_>], rules: &Rules) -> Vec<Vec<usize>> {
-    let Some(separation) = rules.separation else { return vec![(0..released.len()).collect()] };
+    let Some(Apart { separation, certainty }) = rules.apart else {
+        return vec![(0..released.len()).collect()];
+    };
     let weighing = &rules.weighing;
     let estimates: Vec<Estimate> =
         released.iter().map(|one| Estimate::of(one.stats, one.variance, weighing)).collect();
@@ -59,8 +63,10 @@ pub(super) fn groups(released: &[Released<'_>], rules: &Rules) -> Vec<Vec<usize>
     let mut groups: Vec<(Vec<usize>, LinearStats, f64, Estimate)> = Vec::new();
     for place in order {
         let Released { stats, variance } = &released[place];
-        let distances = groups.iter().map(|group| group.3.from(&estimates[place]));
-        let closest = distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+        let known =
+            groups.iter().enumerate().filter(|(_, g)| g.3.error + estimates[place].error <= certainty);
+        let distances = known.map(|(at, group)| (at, group.3.from(&estimates[place])));
+        let closest = distances.min_by(|a, b| a.1.total_cmp(&b.1));
         match closest {
             Some((group, distance)) if distance <= separation => {
                 let (members, sum, noise, estimate) = &mut groups[group];

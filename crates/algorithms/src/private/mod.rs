@@ -20,9 +20,9 @@ pub use server::Merger;
 
 use cahoots_core::{Algorithm, Claim, ParamError, Seat, Seating, Setting};
 
-/// One algorithm of the family: its name, its keys, and whether users are told apart.
+/// One algorithm of the family: its name, its keys, and when users are told apart.
 macro_rules! family {
-    ($(#[$doc:meta])* $name:ident, $key:literal, $summary:literal, $params:ty, |$p:ident| $separation:expr) => {
+    ($(#[$doc:meta])* $name:ident, $key:literal, $summary:literal, $params:ty, |$p:ident| $apart:expr) => {
         $(#[$doc])*
         pub struct $name;
 
@@ -42,7 +42,7 @@ macro_rules! family {
             type Server = Merger;
 
             fn check($p: $params, setting: &Setting) -> Result<Valid, ParamError> {
-                $p.private.check($separation, setting)
+                $p.private.check($apart, setting)
             }
 
             fn privacy(valid: &Valid) -> Option<Claim> {
@@ -82,5 +82,5 @@ family!(
     /// Users are told apart by what was released of them.
     PrivateFclub, "private-fclub",
     "the same for users of several kinds, told apart by released sums alone",
-    PrivateFclubParams, |params| Some(params.separation)
+    PrivateFclubParams, |params| Some((params.separation, params.certainty))
 );

@@ -108,6 +108,15 @@ pub struct PrivateFclubParams {
     #[serde(default = "two")]
     #[schemars(range(min = 0.0))]
     pub separation: f64,
+    /// Two are put together only where their expected squared errors add up to at most this part of the squared
+    /// `preference_norm`: who is not known well enough stays alone, with data of its own.
+    #[serde(default = "quarter")]
+    #[schemars(range(min = 0.0))]
+    pub certainty: f64,
+}
+
+fn quarter() -> f64 {
+    0.25
 }
 
 fn one() -> f64 {

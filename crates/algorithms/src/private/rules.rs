@@ -24,7 +24,7 @@ pub struct Rules {
     pub(super) rewards: Rewards,
     pub(super) weighing: Weighing,
     /// Users are told apart, each with a sum of its own; `None`: one sum for all of a client's users.
-    pub(super) separation: Option<f64>,
+    pub(super) apart: Option<Apart>,
     budget: Budget,
 }
 
@@ -58,6 +58,15 @@ pub(super) enum Noising {
     Sums(Schedule),
     /// Observations get noise when they are made.
     Observations(Randomised),
+}
+
+/// When users are of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Apart {
+    /// Squared distance, in units of what uncertainty explains, up to which two are alike.
+    pub(super) separation: f64,
+    /// Expected squared errors of both, added up, above which nobody can tell.
+    pub(super) certainty: f64,
 }
 
 /// What noisy sums are worth beside exact observations.
@@ -111,7 +120,7 @@ pub struct Valid {
 }
 
 impl PrivateParams {
-    pub(super) fn check(&self, separation: Option<f64>, setting: &Setting) -> Result<Valid, ParamError> {
+    pub(super) fn check(&self, apart: Option<(f64, f64)>, setting: &Setting) -> Result<Valid, ParamError> {
         let linear = self.linear.check(setting)?;
         if linear.policy.needs_contexts() {
             return Err(ParamError::new(
@@ -154,7 +163,13 @@ impl PrivateParams {
             Trust::Silo => Noising::Sums(Schedule::new(&budget, times.releases, sensitivity, setting.dim)?),
             Trust::Nobody => Noising::Observations(Randomised::new(&budget, sensitivity, setting.dim)?),
         };
-        let separation = separation.map(|value| ParamError::not_negative("separation", value)).transpose()?;
+        let apart = match apart {
+            Some((separation, certainty)) => Some(Apart {
+                separation: ParamError::not_negative("separation", separation)?,
+                certainty: ParamError::not_negative("certainty", certainty)? * norm * norm,
+            }),
+            None => None,
+        };
         let rules = Rules {
             dim: setting.dim,
             ridge: linear.ridge,
@@ -170,7 +185,7 @@ impl PrivateParams {
                 both: 1.0 + norm * norm,
                 preference2: norm * norm,
             },
-            separation,
+            apart,
             budget,
         };
         Ok(Valid { rules, users: users_by_host(setting) })

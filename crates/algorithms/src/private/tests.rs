@@ -214,6 +214,18 @@ fn users_are_told_apart_by_what_was_released() {
     assert!((theta[0] - theta[1]).abs() < 0.2, "all are one: {theta:?}");
 }
 
+/// With so much noise that nobody is known, nobody is like anybody: users go on with their own data.
+#[test]
+fn who_is_not_known_is_put_together_with_nobody() {
+    let mut federation = Miniature::new::<PrivateFclub>(json!({ "dp_epsilon": 0.1, "dp_delta": 1e-5 }), 1);
+    federation.live(99);
+    for user in 0..4 {
+        let known = federation.silos[user as usize / 2].knowledge(UserId(user)).unwrap();
+        assert_eq!(known.stats.count, 99, "its own observations, and no other");
+        assert!(known.factor.theta()[user as usize % 2] > 0.7, "{:?}", known.factor.theta());
+    }
+}
+
 /// What a client decides with, where the noise is as large as all of the data, is its own data.
 #[test]
 fn noise_that_drowns_everything_leaves_ones_own_data_as_they_are() {
@@ -346,6 +358,8 @@ fn parameters_that_cannot_be_used_are_named() {
     ] {
         assert_eq!(valid::<PrivateLinucb>(params).unwrap_err(), key);
     }
-    let separation = json!({ "dp_delta": 1e-5, "separation": -1.0 });
-    assert_eq!(valid::<PrivateFclub>(separation).unwrap_err(), "separation");
+    for key in ["separation", "certainty"] {
+        let params = json!({ "dp_delta": 1e-5, key: -1.0 });
+        assert_eq!(valid::<PrivateFclub>(params).unwrap_err(), key);
+    }
 }
