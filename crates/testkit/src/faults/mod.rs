@@ -21,6 +21,7 @@ mod audit;
 mod cases;
 pub mod command;
 mod computer;
+mod content;
 mod dice;
 mod disk;
 #[cfg(test)]

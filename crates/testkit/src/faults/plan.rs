@@ -116,7 +116,8 @@ impl Plan {
         let decisions = (dice.between(20, 100) / clients as u64).clamp(5, 45);
         let pace = dice.pick(&[5 * MILLI, 20 * MILLI, 60 * MILLI]);
         let horizon = decisions * pace;
-        let starts = (0..clients).map(|_| if dice.one_in(4) { dice.below(horizon) } else { 0 }).collect();
+        let start = |dice: &mut Dice| if dice.one_in(4) { dice.below(horizon) } else { 0 };
+        let starts: Vec<Micros> = (0..clients).map(|_| start(&mut dice)).collect();
         let mut faults: Vec<(Micros, Fault)> = Vec::new();
         for _ in 0..dice.pick(&[0, 1, 2, 4, 6, 9, 12]) {
             let at = dice.below(horizon);
@@ -167,7 +168,7 @@ impl Plan {
                 Moment::BeforeSync(twice.between(1, 4))
             };
             // Who starts syncs three times what it has found; its first commit is the fourth.
-            let again = twice.pick(&[1, 2, 3, 4, 4, 4, 4, 5, 6]);
+            let again = twice.pick(&[1, 2, 3, 3, 3, 4, 4, 4, 4, 5, 6]);
             let (power, power_again) = (twice.one_in(2), !twice.one_in(4));
             faults.push((at, Fault::CrashTwice { who, at: moment, power, down, again, power_again }));
         }
@@ -180,8 +181,9 @@ impl Plan {
                 2 => Fault::Duplicate { client, up: between.one_in(2) },
                 _ => Fault::Cut { client, client_notices: 5 * MILLI, coordinator_notices: 5 * MILLI },
             };
-            faults.push((between.below(horizon), fault));
+            faults.push((between.below(horizon / 2), fault));
         }
+        early_copy(seed, clients, horizon, &starts, &mut faults);
         faults.sort_by_key(|(at, _)| *at);
         Plan {
             seed,
@@ -206,6 +208,26 @@ impl Plan {
     /// Whether any fault is of this kind.
     pub fn has(&self, kind: impl Fn(&Fault) -> bool) -> bool {
         self.remaining().any(|(_, (_, fault))| kind(fault))
+    }
+}
+
+/// A store that is copied when it knows next to nothing, and comes back when its number is not its own any more.
+fn early_copy(
+    seed: u64,
+    clients: usize,
+    horizon: Micros,
+    starts: &[Micros],
+    faults: &mut Vec<(Micros, Fault)>,
+) {
+    let mut dice = Dice::new(seed, 8);
+    if dice.one_in(12) {
+        let client = dice.below(clients as u64) as usize;
+        let copied = starts[client] + dice.pick(&[MILLI, 5 * MILLI, 30 * MILLI]);
+        let freed = copied + dice.below(horizon);
+        faults.push((copied, Fault::Copy { client }));
+        let free = if dice.one_in(2) { Fault::Release { client } } else { Fault::Remove { client } };
+        faults.push((freed, free));
+        faults.push((freed + dice.below(horizon), Fault::PutBack { client, down: MILLI }));
     }
 }
 

@@ -4,6 +4,7 @@ mod client;
 mod coordinator;
 mod fate;
 mod settle;
+mod site;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -12,20 +13,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use cahoots_core::NodeId;
 use cahoots_core::link::Ends;
 use cahoots_node::client::ClientConfig;
 use cahoots_node::coordinator::CoordinatorConfig;
-use cahoots_node::inside::{Bug, SteppedClient, SteppedCoordinator};
+use cahoots_node::inside::{Bug, SteppedCoordinator};
 use cahoots_node::store::Sync;
 
 use super::app::App;
 use super::cases::{Case, Cases};
 use super::computer::{Commits, Computer, Micros};
 use super::dice::Dice;
-use super::disk::Image;
 use super::network::Connection;
 use super::plan::{Plan, Who};
+pub(super) use site::{Client, Down, Link, Site};
 
 /// Name of every federation.
 pub(super) const FEDERATION: &str = "faults";
@@ -101,75 +101,6 @@ impl Ord for Due {
     fn cmp(&self, other: &Due) -> std::cmp::Ordering {
         (other.at, other.order).cmp(&(self.at, self.order))
     }
-}
-
-/// A client's way to its coordinator.
-#[derive(Debug, Default)]
-pub(super) enum Link {
-    #[default]
-    Idle,
-    /// It has said hello over this connection; the way out is kept until it is welcome.
-    Dialing(usize, tokio::sync::mpsc::Sender<cahoots_node::transport::proto::Frame>),
-    Up(usize),
-}
-
-/// How a node went down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Down {
-    #[default]
-    Kill,
-    Power,
-}
-
-/// What clients and coordinator have in common.
-#[derive(Debug)]
-pub(super) struct Site {
-    pub(super) computer: Arc<Computer>,
-    pub(super) store: PathBuf,
-    /// How often it was started.
-    pub(super) starts: u64,
-    /// How it goes down when its disk goes off, and for how long.
-    pub(super) crash: (Down, Micros),
-    /// How long it stays away after an orderly stop.
-    pub(super) stop: Micros,
-    /// It goes down after so many more frames have left.
-    pub(super) frames_left: Option<u64>,
-    /// Its next start goes down before so many syncs, and how.
-    pub(super) next_crash: Option<(u64, Down)>,
-    /// How it went down.
-    pub(super) down: Down,
-    /// Its store went back in time: by a disk that lied, or by an old copy. When, the last time.
-    pub(super) branched: Option<Micros>,
-    /// A bit of its log has rotted.
-    pub(super) rotten: bool,
-    /// It has since the last start, and whoever opens the store must see it.
-    pub(super) must_refuse: bool,
-    /// Its store may be another one than the tape says: one that was put aside for a copy, or that copy.
-    pub(super) uncertain: bool,
-}
-
-pub(super) struct Client {
-    pub(super) site: Site,
-    pub(super) node: Option<SteppedClient>,
-    pub(super) link: Link,
-    pub(super) pause: Micros,
-    pub(super) flushing: bool,
-    pub(super) app: App,
-    pub(super) image: Option<(Image, Commits)>,
-    /// What was durable when it was last looked at: it must not go back.
-    pub(super) told: Ends,
-    /// How far it has told each of the others that it has come: it must be on disk.
-    pub(super) said: BTreeMap<NodeId, Ends>,
-    /// How far the coordinator has told it that it has come.
-    pub(super) heard: Ends,
-    /// It crashes right after it is let in.
-    pub(super) crash_when_welcome: bool,
-    /// It has been given trouble after it started anew.
-    pub(super) followed: bool,
-    pub(super) partitioned: Micros,
-    pub(super) drained: bool,
-    /// The trouble that was seen at the last look.
-    pub(super) trouble: Option<String>,
 }
 
 /// What is known of a message by who saw it on the wire.

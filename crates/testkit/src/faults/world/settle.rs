@@ -106,7 +106,8 @@ impl World<'_> {
             }
             4 | 5 if !self.clients[client].followed => {
                 self.learn_more(client);
-                let copied = self.dice.between(200_000, 2_000_000);
+                let soon = if self.dice.one_in(2) { 80_000 } else { 2_000_000 };
+                let copied = self.dice.between(2000, soon);
                 let killed = copied + self.dice.between(10_000, 500_000);
                 let put_back = killed + self.dice.between(1_000_000, 3_000_000);
                 self.following += 3;
@@ -207,9 +208,12 @@ impl World<'_> {
             if !peer.app.is_done() {
                 return Some(format!("the app of client {client} waits"));
             }
-            if !matches!(peer.link, Link::Up(_)) {
+            let Link::Up(connection) = peer.link else {
                 let status = node.app().status();
                 return Some(format!("client {client} is not connected: {:?}", status.trouble));
+            };
+            if self.connections[connection].up.black_hole {
+                return Some(format!("client {client} has not noticed that it is alone"));
             }
             if !peer.drained {
                 peer.drained = node.drain().is_ok();
