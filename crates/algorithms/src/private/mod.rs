@@ -14,11 +14,11 @@ mod weighing;
 
 pub use client::Silo;
 pub use message::{Body, Part, PrivateMsg, Shared, Summed};
-pub use params::{Decide, PrivateFclubParams, PrivateLinucbParams, PrivateParams, Trust, Unit};
+pub use params::{Decide, PrivateFclubParams, PrivateLinucbParams, PrivateParams, Trust};
 pub use rules::{Rules, Valid};
 pub use server::Merger;
 
-use cahoots_core::{Algorithm, Claim, ParamError, Seat, Seating, Setting};
+use cahoots_core::{Algorithm, Claim, ParamError, Seat, Seating, Setting, Unit};
 
 /// One algorithm of the family: its name, its keys, and when users are told apart.
 macro_rules! family {
@@ -47,6 +47,10 @@ macro_rules! family {
 
             fn privacy(valid: &Valid) -> Option<Claim> {
                 Some(valid.claim())
+            }
+
+            fn unit(valid: &Valid) -> Unit {
+                valid.rules.unit
             }
 
             fn clips(valid: &Valid) -> Option<(f64, f64)> {

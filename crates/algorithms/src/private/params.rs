@@ -1,20 +1,10 @@
 //! What a user writes for the private family.
 
+use cahoots_core::Unit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::kit::linear::LinearParams;
-
-/// What is protected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// One observation: its context and its reward.
-    #[default]
-    Event,
-    /// One user with all observations, of which `per_user` are used.
-    User,
-}
 
 /// Whom a user's exact observations are shown to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +46,7 @@ pub struct PrivateParams {
     /// Insist on a `dp_delta` above 1e-5.
     #[serde(default)]
     pub large_delta: bool,
-    /// What is protected.
+    /// What is protected: one observation, or one user with all of them, of which `per_user` are used.
     #[serde(default)]
     pub unit: Unit,
     /// Observations of one user that are used at most, with `unit = "user"`.

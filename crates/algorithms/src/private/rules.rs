@@ -2,11 +2,11 @@
 
 use cahoots_core::plausible::Noised;
 use cahoots_core::policy::LinearPolicy;
-use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Tick, UserId};
+use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Tick, Unit, UserId};
 use cahoots_privacy::{Budget, Calibration, Randomised, Schedule, correlated};
 use serde::{Deserialize, Serialize};
 
-use super::params::{Decide, PrivateParams, Trust, Unit};
+use super::params::{Decide, PrivateParams, Trust};
 use crate::kit::clusters::users_by_host;
 
 /// What all machines of a federation go by.

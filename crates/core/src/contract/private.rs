@@ -9,6 +9,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::rng::Stream;
@@ -190,7 +191,7 @@ pub struct Claim {
 }
 
 /// What one protected unit is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// One decision and what came of it: whoever acts often is protected in each act, not in all of them together.
