@@ -175,7 +175,7 @@ fn who_was_removed_stays_out_until_its_number_is_released() {
     assert_eq!((members.len(), members.is_member(NodeId(1))), (0, false));
     assert!(refusal(&members, &hello()).unwrap().contains("was removed"));
     members.release(NodeId(1));
-    assert_eq!(refusal(&members, &Hello { instance: vec![9; 16], ..hello() }), None);
+    assert_eq!(refusal(&members, &Hello { instance: vec![9; 16], epochs: vec![60], ..hello() }), None);
 }
 
 #[test]
@@ -191,10 +191,33 @@ fn a_store_that_left_starts_anew_or_stays_out() {
         assert_eq!(refusal(members, &anew), None);
         let unaware = refusal(members, &Hello { parameters: 0, ..hello() });
         assert!(unaware.is_some(), "it may be a copy of who knew the terms, and would draw the same noise");
-        assert_eq!(refusal(members, &Hello { instance: vec![2; 16], ..hello() }), None, "another store");
+        let other = Hello { instance: vec![2; 16], epochs: vec![60], ..hello() };
+        assert_eq!(refusal(members, &other), None, "another store");
     }
     // Killed after it was let in anew, it is the same store, and not anew once more.
     members.bind(&Hello { rejoins: true, epochs: vec![50], ..hello() });
     assert!(!members.starts_anew(&Hello { rejoins: true, epochs: vec![50, 51], ..hello() }));
     assert!(members.starts_anew(&Hello { rejoins: true, epochs: vec![60], ..hello() }));
+}
+
+#[test]
+fn a_copy_of_a_store_that_started_anew_does_not_start_anew_once_more() {
+    let mut members = Members::default();
+    // Let in at its second start, and again at its third.
+    members.bind(&Hello { rejoins: true, epochs: vec![50, 51], ..hello() });
+    members.bind(&Hello { epochs: vec![50, 51, 52], ..hello() });
+    let copy = Hello { rejoins: true, epochs: vec![50, 53], ..hello() };
+    assert!(!members.starts_anew(&copy));
+    assert!(refusal(&members, &copy).unwrap().contains("is older than"));
+    // The same when its number is free, and when it belongs to who started anew since.
+    members.release(NodeId(1));
+    let restored = Members::restore(Vec::new(), vec![members.save_departed(NodeId(1))]);
+    for members in [&members, &restored] {
+        assert!(refusal(members, &copy).unwrap().contains("left this federation"));
+    }
+    members.bind(&Hello { rejoins: true, epochs: vec![70], ..hello() });
+    assert!(refusal(&members, &copy).unwrap().contains("left this federation"));
+    let kept = Members::restore(vec![members.save(NodeId(1))], vec![members.save_departed(NodeId(1))]);
+    assert_eq!(refusal(&kept, &Hello { rejoins: true, epochs: vec![80], ..hello() }), None);
+    assert!(!kept.starts_anew(&Hello { rejoins: true, epochs: vec![70, 81], ..hello() }));
 }
