@@ -36,7 +36,7 @@ pub use contract::fact::Fact;
 pub use contract::machine::{Algorithm, Learner, Machine, Membership, ReadFile, Ruling, Silent, Traffic};
 pub use contract::message::{self, Kind, Message, Silence};
 pub use contract::private::{
-    Arrived, Claim, Composition, Mechanism, Noise, Private, ReleaseFact, Unprotected,
+    Arrived, Claim, Composition, Mechanism, Noise, Private, ReleaseFact, Unit, Unprotected,
 };
 pub use contract::registry::{Erase, Registry};
 pub use contract::setting::{Seat, Seating, Seats, Setting};

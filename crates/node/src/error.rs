@@ -37,6 +37,9 @@ pub enum NodeError {
         "this client has not reached its coordinator yet and does not know the federation's terms: try again once it is connected"
     )]
     NotJoined,
+    /// The federation asks for more than this client gives.
+    #[error("{0}")]
+    Declined(String),
     /// A lockstep run decides for itself.
     #[error(
         "this client is part of a lockstep run, which makes its decisions itself: start it without [lockstep] to use it"

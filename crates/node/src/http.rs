@@ -222,6 +222,7 @@ impl From<NodeError> for Refused {
             }
             NodeError::Reward(RewardError::Unknown(_)) => StatusCode::NOT_FOUND,
             NodeError::Reward(RewardError::Contradiction { .. } | RewardError::Rewarded(_))
+            | NodeError::Declined(_)
             | NodeError::Lockstep => StatusCode::CONFLICT,
             NodeError::TooManyOpen { .. } => StatusCode::TOO_MANY_REQUESTS,
             NodeError::NotJoined | NodeError::Stopped(_) | NodeError::Store(_) | NodeError::Network(_) => {

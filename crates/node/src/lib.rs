@@ -24,6 +24,7 @@ pub mod live;
 pub mod lockstep;
 pub mod operation;
 mod platform;
+pub mod privacy;
 pub mod secret;
 pub mod store;
 pub mod terms;

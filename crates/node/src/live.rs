@@ -1,5 +1,9 @@
 //! An algorithm as a deployment needs it: without its type, to be looked up by the name that terms give.
 
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use cahoots_core::drive::{Blueprint, ClientNode, Saved, ServerNode};
@@ -8,6 +12,7 @@ use toml::Table;
 
 use crate::error::NodeError;
 use crate::lockstep::Lockstep;
+use crate::privacy::Promised;
 use crate::terms::Terms;
 
 /// An algorithm that can be deployed.
@@ -18,6 +23,8 @@ pub struct Live {
     seats: fn(&Terms) -> Result<Seats, NodeError>,
     coordinator: fn(&Terms, Option<Saved<'_>>) -> Made<dyn ServerNode>,
     client: fn(&Terms, NodeId, Option<Saved<'_>>) -> Made<dyn ClientNode>,
+    promised: fn(&Terms) -> Result<Promised, NodeError>,
+    deployable: fn(&Terms) -> Result<(), NodeError>,
 }
 
 /// A node, or why there is none.
@@ -77,9 +84,17 @@ impl Erase for Live {
                 Table::try_from(typed::<A>(params)?).map_err(|e| ParamError::unreadable(e.to_string()))
             },
             check: |params, setting| A::check(typed::<A>(params)?, setting).map(|_| ()),
-            seats: |terms| Ok(Seats::of::<A>(&terms.valid::<A>()?, &terms.setting)),
+            seats: |terms| Ok(Seats::of::<A>(&blueprint::<A>(terms)?.valid, &terms.setting)),
             coordinator: coordinator::<A>,
             client: client::<A>,
+            promised: |terms| {
+                let valid = terms.valid::<A>()?;
+                Ok(Promised { claim: A::privacy(&valid), unit: A::unit(&valid) })
+            },
+            deployable: |terms| {
+                let wrong = |e: ParamError| NodeError::Config(format!("{}: {e}", A::NAME));
+                A::deployable(&terms.valid::<A>()?).map_err(wrong)
+            },
         }
     }
 }
@@ -93,6 +108,16 @@ impl Live {
     /// Checks parameters against a setting.
     pub fn check(&self, params: Table, setting: &Setting) -> Result<(), ParamError> {
         (self.check)(params, setting)
+    }
+
+    /// What these terms promise about users' data.
+    pub fn promised(&self, terms: &Terms) -> Result<Promised, NodeError> {
+        (self.promised)(terms)
+    }
+
+    /// Refuses terms that cannot hold among real machines what they promise. In lockstep, a test, they may.
+    pub fn deployable(&self, terms: &Terms) -> Result<(), NodeError> {
+        if terms.lockstep.is_some() { Ok(()) } else { (self.deployable)(terms) }
     }
 
     /// Who sits where under these terms, and who hears whom.
@@ -142,7 +167,29 @@ fn client<A: Algorithm>(
     blueprint::<A>(terms)?.client(me, saved).map_err(|e| NodeError::Config(e.to_string()))
 }
 
-fn blueprint<A: Algorithm>(terms: &Terms) -> Result<Blueprint<A>, NodeError> {
+thread_local! {
+    /// What this thread has made last from terms: a node checks the same ones a few times while it opens, and some checks
+    /// compute tables.
+    static MADE: RefCell<VecDeque<(Terms, Rc<dyn Any>)>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Terms that are remembered.
+const REMEMBERED: usize = 8;
+
+fn blueprint<A: Algorithm>(terms: &Terms) -> Result<Rc<Blueprint<A>>, NodeError> {
+    let same = |(made, what): &(Terms, Rc<dyn Any>)| {
+        let fits = made.params == terms.params && made.setting == terms.setting;
+        if fits { what.clone().downcast::<Blueprint<A>>().ok() } else { None }
+    };
+    if let Some(known) = MADE.with_borrow(|made| made.iter().find_map(same)) {
+        return Ok(known);
+    }
     let params = toml::to_string(&terms.params).expect("parameters that were read from a table");
-    Ok(Blueprint { params, valid: terms.valid::<A>()?, setting: terms.setting.clone().into() })
+    let made =
+        Rc::new(Blueprint::<A> { params, valid: terms.valid::<A>()?, setting: terms.setting.clone().into() });
+    MADE.with_borrow_mut(|all| {
+        all.push_front((terms.clone(), made.clone()));
+        all.truncate(REMEMBERED);
+    });
+    Ok(made)
 }

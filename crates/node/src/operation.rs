@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::client::{Client, RESTORED};
 use crate::config::{ClientFile, ServeFile};
 use crate::control::{Order, ask};
 use crate::error::NodeError;
 use crate::live::Known;
 use crate::platform::{Bug, Platform};
+use crate::privacy::Account;
 use crate::secret;
-use crate::store::{Batch, Store, StoreError, Sync};
+use crate::store::{Batch, Next, Store, StoreError, Sync};
 
 /// Whose file it is.
 pub enum NodeFile {
@@ -132,10 +133,29 @@ pub fn restore(path: &Path, from: &Path) -> Result<Option<PathBuf>, NodeError> {
     if !from.exists() {
         return Err(NodeError::Config(format!("there is no copy {}", from.display())));
     }
+    let client = matches!(file, NodeFile::Client(_));
+    Ok(put_back(&Platform::System, from, file.store(), &file.owner(), client)?)
+}
+
+/// A copy takes the place of a store, which is put aside; says where. Whoever is interrupted does it again.
+pub(crate) fn put_back(
+    platform: &Platform,
+    from: &Path,
+    store: &Path,
+    owner: &str,
+    client: bool,
+) -> Result<Option<PathBuf>, StoreError> {
     // The copy is looked at before anything is moved.
-    let (copy, _) = Store::open(from, &file.owner(), Sync::Disk)?;
-    let aside = Store::set_aside(file.store())?;
-    copy.backup(file.store())?;
+    let (copy, _) = Store::open_on(platform, from, owner, Sync::Disk)?;
+    let aside = Store::set_aside_on(platform, store, Next::Copy)?;
+    copy.backup(store)?;
+    if client {
+        // What was put aside may have gone on from this copy: its account is charged for that when it starts.
+        let (mut store, _) = Store::open_on(platform, store, owner, Sync::Disk)?;
+        let mut batch = Batch::default();
+        batch.set(RESTORED, vec![1]);
+        store.commit(&batch)?;
+    }
     Ok(aside)
 }
 
@@ -181,13 +201,19 @@ pub(crate) fn start_anew(
         batch.set(secret::PROOF, proof);
     }
     batch.set("rejoins", vec![1]);
+    // A new machine without data: what was spent stays on record.
+    let damaged = |what: String| StoreError::Damaged { path: path.into(), what };
+    let account = Account::restore(store.get(Account::KEY)?).map_err(damaged)?;
+    if account != Account::default() {
+        batch.set(Account::KEY, account.next_life().save());
+    }
     if platform.has(Bug::ReuseNoise)
         && let Some(secret) = store.get("secret")?
     {
         batch.set("secret", secret);
     }
     drop(store);
-    let aside = Store::set_aside_on(platform, path)?;
+    let aside = Store::set_aside_on(platform, path, Next::Nothing)?;
     let (mut fresh, _) = Store::open_on(platform, path, owner, Sync::Disk)?;
     fresh.commit(&batch)?;
     Ok(Some(aside))

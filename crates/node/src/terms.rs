@@ -42,6 +42,14 @@ impl Terms {
         Ok(Terms { algorithm: algorithm.into(), seed, params, setting, lockstep: None })
     }
 
+    /// The same with parameters that have changed since, in TOML.
+    pub(crate) fn with_params(&self, params: &str) -> Result<Terms, NodeError> {
+        let params = params.parse().map_err(|e: toml::de::Error| {
+            NodeError::Config(format!("{}: {}", self.algorithm, e.message()))
+        })?;
+        Ok(Terms { params, ..self.clone() })
+    }
+
     /// For the wire and the store.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("terms can be written")

@@ -116,6 +116,26 @@ impl Accountant {
         account.spending += 1;
     }
 
+    /// Adds all that another accountant has on record. The same units may have been in both, so that nothing of it is
+    /// disjoint any more: losses add up.
+    pub fn absorb(&mut self, other: &Accountant) {
+        self.unprotected += other.unprotected;
+        for (machine, accounts) in &other.machines {
+            let own = self.machines.entry(*machine).or_default();
+            for account in accounts {
+                let loss = account.adds.join(account.disjoint, |a, b| a + b);
+                match own.iter_mut().find(|a| a.unit == account.unit && a.observer == account.observer) {
+                    Some(known) => {
+                        known.releases += account.releases;
+                        known.spending += account.spending;
+                        known.adds = known.adds.join(loss, |a, b| a + b);
+                    }
+                    None => own.push(Account { adds: loss, disjoint: Loss::default(), ..account.clone() }),
+                }
+            }
+        }
+    }
+
     /// Releases without any noise.
     pub fn unprotected(&self) -> u64 {
         self.unprotected
@@ -214,6 +234,28 @@ mod tests {
         assert!((spent(&facts, 0.0).epsilon - 4.0).abs() < 1e-9);
         let with = spent(&facts, 1e-5);
         assert!(with.epsilon < 1.0 && with.delta == 1e-5, "{with:?}");
+    }
+
+    /// Two copies of one store went on: what each released was about the same data.
+    #[test]
+    fn what_another_accountant_knows_of_the_same_data_adds_up() {
+        let laplace = |composition| fact(Noise::Laplace, 2.0, 1.0, composition);
+        let mut accountant = Accountant::default();
+        accountant.record(NodeId(0), &laplace(Composition::Disjoint));
+        accountant.record(NodeId(0), &laplace(Composition::Disjoint));
+        accountant.record(NodeId(0), &fact(Noise::Gaussian, 8.0, 2.0, Composition::Adds));
+        accountant.record(NodeId(0), &fact(Noise::None, 0.0, 1.0, Composition::Adds));
+        let (once, copy) = (accountant.spent(1e-5).remove(0), accountant.clone());
+        accountant.absorb(&copy);
+        let twice = accountant.spent(1e-5).remove(0);
+        assert_eq!((twice.rho, twice.releases, twice.spending), (2.0 * once.rho, 6, 6));
+        assert_eq!(accountant.unprotected(), 2);
+        // The next of a kind of which the largest counts is no larger than those before.
+        accountant.record(NodeId(0), &laplace(Composition::Disjoint));
+        assert_eq!(accountant.spent(1e-5).remove(0).rho, twice.rho);
+        let mut other = Accountant::default();
+        other.absorb(&copy);
+        assert_eq!(other.spent(1e-5), copy.spent(1e-5));
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub struct Grid {
 
 impl Grid {
     /// Steps in one unit of scale are at least 2 to this power: far more than the 1024 that are needed.
-    const FINENESS: i32 = 20;
+    pub const FINENESS: i32 = 20;
 
     /// The grid of integers.
     pub const INTEGERS: Grid = Grid { exponent: 0 };

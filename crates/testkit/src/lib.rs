@@ -7,6 +7,7 @@ pub mod faults;
 pub mod lockstep;
 pub mod numbers;
 pub mod probe;
+pub mod proxy;
 pub mod scenarios;
 pub mod soak;
 pub mod suite;

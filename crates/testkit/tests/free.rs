@@ -1,9 +1,10 @@
-//! Running free under kills: what was acknowledged is merged, what is merged
+//! Running free under kills, and over a bad line: what was acknowledged is merged, what is merged
 //! was sent, each once.
 
 use std::path::Path;
 use std::time::Duration;
 
+use cahoots_testkit::proxy::Weather;
 use cahoots_testkit::soak::FreeRound;
 
 const EXE: &str = env!("CARGO_BIN_EXE_cahoots-node");
@@ -12,7 +13,7 @@ fn run(kills: u64, sync: &'static str, seed: u64) {
     let folder = tempfile::tempdir().unwrap();
     let pause = Duration::from_millis(40);
     let patience = Duration::from_secs(60);
-    let round = FreeRound { clients: 3, coordinates: 8, seed, kills, pause, sync, patience };
+    let round = FreeRound { clients: 3, coordinates: 8, seed, kills, pause, sync, patience, weather: None };
     let counts = round.run(Path::new(EXE), folder.path()).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
     assert!(counts.acknowledged > 0 && counts.kills >= kills / 2, "{counts:?}");
 }
@@ -25,4 +26,33 @@ fn conservation_under_kills() {
 #[test]
 fn conservation_under_kills_with_fsync() {
     run(5, "disk", 22);
+}
+
+/// Pieces come late, much too late or not at all, connections are cut in the middle of a message or fall silent, and one
+/// process is killed besides: what was acknowledged is merged once, and nobody is stuck.
+#[test]
+fn conservation_over_a_bad_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let weather = Weather {
+        seed: 23,
+        delay: Duration::from_millis(3),
+        stalls: 20,
+        stall: Duration::from_millis(150),
+        cuts: 15,
+        silences: 4,
+    };
+    let round = FreeRound {
+        clients: 3,
+        coordinates: 12,
+        seed: 23,
+        kills: 1,
+        pause: Duration::from_millis(500),
+        sync: "memory",
+        patience: Duration::from_secs(60),
+        weather: Some(weather),
+    };
+    let counts = round.run(Path::new(EXE), folder.path()).unwrap();
+    let damage = counts.damage;
+    assert!(damage.cuts > 3 && damage.stalls > 3 && damage.silences > 0, "a bad line: {counts:?}");
+    assert!(counts.acknowledged as f64 > 0.9 * counts.sent as f64, "{counts:?}");
 }

@@ -61,6 +61,7 @@ fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
             longest_pause: second,
             limits: Default::default(),
             security: Default::default(),
+            privacy: None,
         })
         .unwrap()
     };

@@ -98,6 +98,10 @@ impl Algorithm for CdpMab {
         valid.rules.noise.claim()
     }
 
+    fn deployable(valid: &CdpValid) -> Result<(), ParamError> {
+        valid.rules.noise.deployable()
+    }
+
     fn clips(_valid: &CdpValid) -> Option<(f64, f64)> {
         Some(REWARDS)
     }
@@ -151,6 +155,10 @@ impl Algorithm for DdpMab {
 
     fn privacy(valid: &DdpValid) -> Option<Claim> {
         valid.rules.noise.claim()
+    }
+
+    fn deployable(valid: &DdpValid) -> Result<(), ParamError> {
+        valid.rules.noise.deployable()
     }
 
     fn clips(_valid: &DdpValid) -> Option<(f64, f64)> {
@@ -229,6 +237,10 @@ impl Algorithm for HdpMab {
 
     fn privacy(valid: &HdpValid) -> Option<Claim> {
         valid.rules.noise.claim()
+    }
+
+    fn deployable(valid: &HdpValid) -> Result<(), ParamError> {
+        valid.rules.noise.deployable()
     }
 
     fn clips(_valid: &HdpValid) -> Option<(f64, f64)> {

@@ -127,6 +127,18 @@ impl MeanNoise {
         Some(Claim { epsilon: self.epsilon, delta: 0.0, calibration: calibration.into(), not_protected })
     }
 
+    /// Refuses noise that protects only what nobody may look at alone, where everybody can.
+    pub fn deployable(&self) -> Result<(), ParamError> {
+        match self.protection {
+            Protection::Central => Err(ParamError::new(
+                "privacy",
+                "\"central\" cannot be deployed: each client adds only its share of the noise, which protects the sum and not \
+                 the message that its coordinator (or another client) sees, and nothing hides the messages yet. Use \"local\"",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses an epsilon whose noise cannot be drawn.
     pub fn check(&self) -> Result<(), ParamError> {
         self.laplace(1)?;

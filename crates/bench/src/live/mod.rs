@@ -168,6 +168,7 @@ fn client_config(
         longest_pause: Duration::from_secs(1),
         limits: Default::default(),
         security: Default::default(),
+        privacy: None,
     }
 }
 

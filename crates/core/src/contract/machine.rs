@@ -10,7 +10,7 @@ use crate::contract::arms::ArmSet;
 use crate::contract::choice::Choice;
 use crate::contract::context::Cx;
 use crate::contract::message::{Kind, Message};
-use crate::contract::private::Claim;
+use crate::contract::private::{Claim, Unit};
 use crate::contract::setting::{Seat, Seating, Setting};
 use crate::error::{Misbehaviour, ParamError};
 use crate::ids::{ArmIndex, NodeId, UserId};
@@ -137,6 +137,9 @@ pub trait Algorithm: Sized + 'static {
     const SUMMARY: &'static str;
     /// What it does when a client is late, leaves, or comes back, in two or three sentences.
     const MEMBERSHIP: &'static str = "Nothing is stated about clients that are late, leave or come back.";
+    /// The least that a user has to write, as JSON: what cannot have a default. Whoever tries an algorithm without
+    /// further words tries it with this.
+    const LEAST: &'static str = "{}";
     /// What a user writes.
     type Params: Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync;
     /// What has been checked.
@@ -172,6 +175,17 @@ pub trait Algorithm: Sized + 'static {
     /// What it claims about its users' data; nothing unless it says so.
     fn privacy(_valid: &Self::Valid) -> Option<Claim> {
         None
+    }
+
+    /// What one unit of that claim is.
+    fn unit(_valid: &Self::Valid) -> Unit {
+        Unit::Event
+    }
+
+    /// Whether it can be deployed at all: `Err` says which parameter cannot hold among real machines what it promises in
+    /// the simulator.
+    fn deployable(_valid: &Self::Valid) -> Result<(), ParamError> {
+        Ok(())
     }
 
     /// The interval that clients clip rewards to. Where a world's rewards may lie outside, they come one

@@ -189,6 +189,40 @@ pub struct Claim {
     pub not_protected: Vec<Cow<'static, str>>,
 }
 
+/// What one protected unit is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// One decision and what came of it: whoever acts often is protected in each act, not in all of them together.
+    #[default]
+    Event,
+    /// All that one user ever does.
+    User,
+}
+
+impl Unit {
+    /// What the unit of a [`ReleaseFact`] is.
+    pub fn of(words: &str) -> Unit {
+        if words.starts_with("one user") { Unit::User } else { Unit::Event }
+    }
+}
+
+impl std::fmt::Display for Unit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Unit::Event => "event",
+            Unit::User => "user",
+        })
+    }
+}
+
+impl Claim {
+    /// What makes the claim worth nothing to whoever does not trust its observer: that "anything" is among what it leaves out.
+    pub fn void(&self) -> Option<&str> {
+        self.not_protected.iter().map(AsRef::as_ref).find(|words: &&str| words.starts_with("anything"))
+    }
+}
+
 /// No noise: the statistic leaves as it is, and the record says so.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Unprotected;

@@ -91,6 +91,12 @@ pub enum Input<P> {
         /// All parameters, in TOML.
         params: String,
     },
+    /// From now on noise is drawn from this key. Every start of a process has a new one: two that go on from copies of one
+    /// store never draw the same noise for different data.
+    Key {
+        /// Random bytes that never leave this node.
+        privacy: [u8; 32],
+    },
 }
 
 /// An input and when it happened: one entry of the log.

@@ -141,7 +141,7 @@ impl Queues {
     }
 
     /// Nothing is to be sent to this peer any more.
-    pub(super) fn forget(&mut self, peer: NodeId) {
+    pub fn forget(&mut self, peer: NodeId) {
         self.links.remove(&peer);
         self.history.remove(&peer);
         self.gone.remove(&peer);

@@ -1,10 +1,13 @@
 //! What someone outside a client sees of it: every message, when it came, and what is in it.
 
+use std::any::Any;
 use std::hash::Hasher as _;
 
+use cahoots_algorithms::private::{Body, PrivateMsg};
 use cahoots_core::wire::payload::Shape;
-use cahoots_core::{Tick, wire};
+use cahoots_core::{Message, Tick, wire};
 use cahoots_privacy::audit::Transcript;
+use cahoots_privacy::correlated::coefficients;
 
 /// Means of arms that are kept, at most.
 const MEANS: usize = 16;
@@ -12,8 +15,9 @@ const MEANS: usize = 16;
 /// Reads a client's messages as they come.
 ///
 /// Of growing sums an observer can form every one: uploads add up to it, reports are it. Releases number 1, 2, 4, 8,
-/// ... are single nodes of a tree and hold the first observation; they are added up apart from the others. The score
-/// that is trained on both finds out which tell most.
+/// ... are single nodes of a tree and hold the first observation; they are added up apart from the others. Sums with the
+/// noise of a square root are taken back to what got noise, and what got the first observation is added up with its own
+/// weights. The score that is trained on both finds out which tell most.
 #[derive(Clone, Debug, Default)]
 pub struct Observer {
     structure: Vec<u64>,
@@ -23,11 +27,28 @@ pub struct Observer {
     nodes: Vec<f64>,
     others: Vec<f64>,
     means: Vec<f64>,
+    /// Of the first of a client's sums, release by release: what got noise.
+    noised: Vec<Vec<f64>>,
 }
 
 impl Observer {
     /// A message has come.
-    pub fn look(&mut self, now: Tick, message: &wire::Payload) {
+    pub fn look<M: Message>(&mut self, now: Tick, message: &M) {
+        match (message as &dyn Any).downcast_ref::<PrivateMsg>() {
+            Some(cahoots_core::Custom(Body::Release(parts))) => {
+                for part in parts {
+                    let stats = part.stats.get();
+                    self.structure.extend([now, 9, part.stream.into(), part.number.into(), stats.count]);
+                    if part.stream == 0 {
+                        self.root_sum(stats.gram.packed().iter().chain(&stats.moment).copied().collect());
+                    }
+                }
+            }
+            _ => self.look_at(now, &message.to_wire()),
+        }
+    }
+
+    fn look_at(&mut self, now: Tick, message: &wire::Payload) {
         match &message.shape {
             Some(Shape::LinearUpload(upload)) => {
                 let count = upload.stats.as_ref().map_or(0, |stats| stats.count);
@@ -65,6 +86,20 @@ impl Observer {
         };
         self.releases += 1;
         add(if self.releases.is_power_of_two() { &mut self.nodes } else { &mut self.others }, &value);
+    }
+
+    /// `y_k = S_k - sum over j < k of c_(k-j) y_j`, in which the first leaf has weight `c_(k-1)`.
+    fn root_sum(&mut self, mut value: Vec<f64>) {
+        let number = self.noised.len();
+        let weights: Vec<f64> = coefficients(number + 1).collect();
+        for (earlier, noised) in self.noised.iter().enumerate() {
+            let weight = weights[number - earlier];
+            value.iter_mut().zip(noised).for_each(|(value, noised)| *value -= weight * noised);
+        }
+        let weighted: Vec<f64> = value.iter().map(|value| weights[number] * value).collect();
+        add(&mut self.nodes, &weighted);
+        add(&mut self.others, &value);
+        self.noised.push(value);
     }
 
     /// All that was seen.

@@ -13,7 +13,11 @@ fn find(name: &str, trials: usize, seed: u64) -> Finding {
 fn honest_mechanisms_agree_and_broken_ones_are_caught() {
     for subject in subjects() {
         // Whole federations make a tenth of what is asked for.
-        let trials = if subject.name.starts_with("cdp-fclub") { 5 * TRIALS } else { TRIALS };
+        let trials = if subject.name.contains("fclub") || subject.name.contains("linucb") {
+            5 * TRIALS
+        } else {
+            TRIALS
+        };
         let finding = subject.audit(trials, 1, &Progress::hidden());
         assert!(finding.passed, "{}: {} {finding:?}", subject.name, finding.words());
     }
@@ -23,7 +27,17 @@ fn honest_mechanisms_agree_and_broken_ones_are_caught() {
 #[test]
 fn there_is_a_control_for_every_mechanism() {
     let all = subjects();
-    let families = ["laplace", "gaussian", "tree", "cdp-mab", "trigger", "clusters", "cdp-fclub-dc"];
+    let families = [
+        "laplace",
+        "gaussian",
+        "tree",
+        "cdp-mab",
+        "trigger",
+        "clusters",
+        "cdp-fclub-dc",
+        "private-linucb",
+        "private-fclub",
+    ];
     let family = |name: &str| families.iter().copied().find(|family| name.starts_with(family));
     let controls: Vec<Option<&str>> =
         all.iter().filter(|subject| subject.control).map(|subject| family(subject.name)).collect();

@@ -3,7 +3,7 @@
 use cahoots_core::{Keys, LinearStats, Mechanism as _, NodeId};
 use cahoots_privacy::audit::Transcript;
 use cahoots_privacy::audit::canaries::Canary;
-use cahoots_privacy::{Budget, Calibration, Gaussian, Privatizer, ReleaseKind};
+use cahoots_privacy::{Budget, Calibration, Gaussian, Plan, Privatizer, ReleaseKind};
 
 use super::Subject;
 use super::message::rng;
@@ -55,7 +55,7 @@ pub(super) fn subjects() -> Vec<Subject> {
 }
 
 fn deviation(epsilon: f64, delta: f64, calibration: Calibration, levels: u32) -> f64 {
-    Budget { epsilon, delta, calibration }.deviation(levels)
+    Budget { epsilon, delta, calibration }.deviation(levels, 1, 5).unwrap_or(0.0)
 }
 
 /// A control that only the Gram matrix shows: the pair that rewards and signs cannot tell apart.
@@ -75,7 +75,8 @@ fn gram() -> Subject {
 }
 
 fn privatizer(deviation: f64) -> Privatizer {
-    Privatizer::new(Gaussian::of_deviation("sd", deviation).unwrap_or(Gaussian::NONE), 2, LEVELS)
+    let noise = Gaussian::of_deviation("sd", deviation).unwrap_or(Gaussian::NONE);
+    Privatizer::new(noise, 2, Plan { uploads: RELEASES, reports: 0, renewals: 0 })
 }
 
 fn leaf(privatizer: &Privatizer, observation: Option<Observation>) -> LinearStats {

@@ -9,6 +9,7 @@ use crate::error::NodeError;
 use crate::identity::ClientSecurity;
 use crate::limits::ClientLimits;
 use crate::live::Known;
+use crate::privacy::Ceiling;
 use crate::store::Sync;
 use crate::terms::Terms;
 
@@ -59,6 +60,7 @@ impl Client {
             longest_pause: Duration::from_secs(5),
             limits: ClientLimits::default(),
             security: ClientSecurity::default(),
+            privacy: None,
         })
     }
 }
@@ -97,6 +99,11 @@ impl ClientBuilder {
     /// Showing who it is like this.
     pub fn security(self, security: ClientSecurity) -> Self {
         ClientBuilder(ClientConfig { security, ..self.0 })
+    }
+
+    /// Letting no more be learned of its users than this.
+    pub fn privacy(self, ceiling: Ceiling) -> Self {
+        ClientBuilder(ClientConfig { privacy: Some(ceiling), ..self.0 })
     }
 
     /// All of it, for what is rarely changed.

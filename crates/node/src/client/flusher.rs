@@ -94,6 +94,8 @@ impl Flusher {
                 batch.set("queues", member.machine.queues().save());
                 batch.set("books", member.books.save());
                 batch.set("tick", now.to_le_bytes().to_vec());
+                // The entry that named the key goes with the log.
+                batch.set("secret", state.key.to_vec());
             }
         }
         self.commit = Some(Commit { batch, work, stop });
@@ -127,6 +129,9 @@ impl Flusher {
         state.stalled = None;
         state.position = self.store.commits();
         state.committed(work);
+        if state.account.withdrawn().is_some() {
+            shared.parting.notify_one();
+        }
         if stop {
             state.say_alive();
             state.fail("this client was shut down".into());

@@ -120,7 +120,7 @@ impl SteppedClient {
     fn parted(&self, ended: Ended) -> Parted {
         let (reason, refused) = match &ended {
             Ended::Broken(reason) => (reason.clone(), false),
-            Ended::Refused(reason) => (reason.clone(), true),
+            Ended::Refused(reason) | Ended::Declined(reason) => (reason.clone(), true),
         };
         Parted { reason, refused, again: self.shared().parted(ended) != Next::GiveUp }
     }

@@ -20,6 +20,8 @@ use crate::transport::{Failure, Kind, Outbox, Stream, call, frame};
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// How long a coordinator may take to say hello back.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a connection that is not wanted any more stays open, for what was said last.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How often certificates are looked at.
 const WATCH: Duration = Duration::from_millis(500);
 
@@ -30,6 +32,8 @@ pub(crate) enum Ended {
     Broken(String),
     /// Trying again will not help.
     Refused(String),
+    /// The coordinator asks for more than this client gives.
+    Declined(String),
 }
 
 impl From<String> for Ended {
@@ -85,12 +89,16 @@ pub(super) async fn keep(
     let mut pause = FIRST_PAUSE;
     loop {
         let over = shared.over.notified();
-        let stopped = {
+        let (stopped, withdrawn) = {
             let state = shared.lock();
-            state.stop || state.failed.is_some()
+            (state.stop || state.failed.is_some(), state.account.withdrawn().is_some())
         };
         if stopped {
             return;
+        }
+        if withdrawn {
+            over.await;
+            continue;
         }
         let mut greeted = false;
         let ended = tokio::select! {
@@ -143,8 +151,15 @@ async fn connected(shared: &Arc<Shared>, there: &There, greeted: &mut bool) -> R
     *greeted = true;
     tokio::select! {
         ended = listen(shared, &mut stream) => ended,
+        () = last_words(shared) => Err(Ended::Broken("this client sends nothing any more".into())),
         () = there.changed() => Err(Ended::Broken("certificates have changed: connecting with the new ones".into())),
     }
+}
+
+/// Becomes ready when the connection is not wanted any more, and what was said last has had time to leave.
+async fn last_words(shared: &Arc<Shared>) {
+    shared.parting.notified().await;
+    tokio::time::sleep(LAST_WORDS).await;
 }
 
 async fn listen(shared: &Arc<Shared>, stream: &mut Stream) -> Result<(), Ended> {
@@ -161,6 +176,7 @@ impl Shared {
     pub(super) fn parted(&self, ended: Ended) -> Next {
         self.lock().outbox = None;
         match ended {
+            Ended::Declined(reason) => self.declined(cut(&reason, REASON).into_owned()),
             Ended::Refused(reason) if self.alone(cut(&reason, REASON).into_owned()) => Next::LongPause,
             Ended::Refused(_) => Next::GiveUp,
             Ended::Broken(reason) => {
@@ -179,8 +195,14 @@ impl Shared {
         frames: tokio::sync::mpsc::Sender<Frame>,
     ) -> Result<(), Ended> {
         match first.and_then(|frame| frame.kind) {
-            Some(Kind::Welcome(welcome)) => {
-                self.welcome(*welcome, frames).map_err(|e| Ended::Refused(e.to_string()))
+            Some(Kind::Welcome(welcome)) => self.welcome(*welcome, frames).map_err(|error| match error {
+                NodeError::Declined(reason) => Ended::Declined(reason),
+                other => Ended::Refused(other.to_string()),
+            }),
+            Some(Kind::Refusal(refusal)) if refusal.old_copy => {
+                self.lock().found_old();
+                self.work.notify_one();
+                Err(Ended::Refused(refusal.reason))
             }
             Some(Kind::Refusal(refusal)) if refusal.r#final => Err(Ended::Refused(refusal.reason)),
             Some(Kind::Refusal(refusal)) => Err(Ended::Broken(refusal.reason)),
@@ -192,7 +214,7 @@ impl Shared {
     pub(super) fn heard(&self, frame: Frame) -> Result<bool, Ended> {
         let Some(kind) = frame.kind else { return Ok(true) };
         let mut state = self.lock();
-        if state.failed.is_some() {
+        if state.failed.is_some() || state.account.withdrawn().is_some() {
             return Ok(false);
         }
         match kind {
@@ -210,7 +232,10 @@ impl Shared {
                 }
             }
             Kind::Change(Change { version, params }) => {
-                state.change(version, &params).map_err(|e| Ended::Broken(e.to_string()))?;
+                state.change(version, &params).map_err(|error| match error {
+                    NodeError::Declined(reason) => Ended::Declined(reason),
+                    other => Ended::Broken(other.to_string()),
+                })?;
             }
             Kind::Grant(grant) => state.grant(*grant)?,
             Kind::Refusal(refusal) if refusal.r#final => return Err(Ended::Refused(refusal.reason)),
@@ -269,6 +294,22 @@ impl Shared {
         true
     }
 
+    /// The coordinator asks for more than this client gives. Who can decide goes on alone and asks again later.
+    fn declined(&self, reason: String) -> Next {
+        let mut state = self.lock();
+        if state.declined.as_ref() != Some(&reason) {
+            tracing::error!(reason, "this client does not take part");
+        }
+        if state.member.is_none() {
+            state.fail(reason);
+            self.over.notify_waiters();
+            return Next::GiveUp;
+        }
+        state.declined = Some(reason.clone());
+        state.trouble(reason);
+        Next::LongPause
+    }
+
     /// The coordinator has let us in: learn the terms, send what it has not got.
     fn welcome(&self, welcome: Welcome, frames: tokio::sync::mpsc::Sender<Frame>) -> Result<(), NodeError> {
         let mut state = self.lock();
@@ -279,6 +320,8 @@ impl Shared {
                     "terms that do not fit their hash: the coordinator runs another version".into(),
                 ));
             }
+            let decline = |e: NodeError| NodeError::Declined(e.to_string());
+            terms.live(&self.known)?.deployable(&terms).map_err(decline)?;
             let member = Member::new(
                 &self.known,
                 terms,
@@ -289,6 +332,7 @@ impl Shared {
                 Books::default(),
                 None,
             )?;
+            member.within(state.ceiling.as_ref(), &member.promised).map_err(NodeError::Declined)?;
             state.journal.batch.set("terms", welcome.terms.into_bytes());
             state.join(member, true);
             state.flush = true;
@@ -325,10 +369,18 @@ impl Shared {
             self.work.notify_one();
         }
         state.alone = None;
+        if state.account.let_in() {
+            state.keep_account();
+            self.work.notify_one();
+        }
         if let Some(Change { version, params }) = welcome.change {
             state.change(version, &params)?;
             self.work.notify_one();
         }
+        if let Some(reason) = state.account.withdrawn() {
+            return Err(NodeError::Declined(reason.into()));
+        }
+        state.declined = None;
         state.outbox = Some(Outbox::new(frames, welcome.received));
         state.trouble(String::new());
         tracing::info!("connected to the coordinator");

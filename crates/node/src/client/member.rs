@@ -6,7 +6,8 @@ use cahoots_core::{Keys, NodeId, Seating, Seats, UserId};
 use super::lockstep::Steps;
 use crate::books::Books;
 use crate::error::NodeError;
-use crate::live::Known;
+use crate::live::{Known, Live};
+use crate::privacy::{Ceiling, Promised};
 use crate::terms::Terms;
 use crate::transport::EnvelopeHeader;
 
@@ -22,6 +23,9 @@ pub(super) struct Member {
     pub(super) keys: Keys,
     pub(super) header: EnvelopeHeader,
     pub(super) lockstep: Option<Steps>,
+    live: Live,
+    /// What the parameters that hold now promise.
+    pub(super) promised: Promised,
 }
 
 impl Member {
@@ -36,7 +40,7 @@ impl Member {
         books: Books,
         progress: Option<Vec<u8>>,
     ) -> Result<Member, NodeError> {
-        let live = terms.live(known)?;
+        let live = *terms.live(known)?;
         let seats = live.seats(&terms)?;
         let clients = seats.clients();
         if me.index() >= clients {
@@ -51,7 +55,10 @@ impl Member {
         } else {
             machine.queues().remember(HISTORY);
         }
+        let promised = live.promised(&terms.with_params(machine.params().1)?)?;
         Ok(Member {
+            live,
+            promised,
             machine,
             books,
             seats,
@@ -60,6 +67,24 @@ impl Member {
             lockstep: Steps::of(known, &terms, progress)?,
             terms,
         })
+    }
+
+    /// What these parameters would promise.
+    pub(super) fn would_promise(&self, params: &str) -> Result<Promised, NodeError> {
+        self.live.promised(&self.terms.with_params(params)?)
+    }
+
+    /// Refuses what promises less than a ceiling asks for.
+    pub(super) fn within(&self, ceiling: Option<&Ceiling>, promised: &Promised) -> Result<(), String> {
+        let Some(ceiling) = ceiling else { return Ok(()) };
+        if self.lockstep.is_some() {
+            return Err(format!(
+                "[privacy] max_epsilon = {}, and in lockstep, which is for tests, noise follows from the seed, which everyone knows \
+                 (epsilon = inf)",
+                ceiling.max_epsilon
+            ));
+        }
+        ceiling.allows(promised)
     }
 
     /// Whom a decision is for.

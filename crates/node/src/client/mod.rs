@@ -37,6 +37,7 @@ use crate::identity::{ClientSecurity, Secret, loopback, may_be_plain};
 use crate::limits::{ClientLimits, Counters};
 use crate::live::Known;
 use crate::platform::{Bug, Platform};
+use crate::privacy::{Account, Ceiling};
 use crate::secret;
 use crate::store::{Batch, Store, StoreError, Sync};
 use crate::terms::Terms;
@@ -73,6 +74,8 @@ pub struct ClientConfig {
     pub limits: ClientLimits,
     /// How it shows who it is.
     pub security: ClientSecurity,
+    /// The most that may be learned of its users from what it sends; without, whatever the terms say.
+    pub privacy: Option<Ceiling>,
 }
 
 /// A decision.
@@ -101,6 +104,9 @@ pub enum Ack {
     Repeated,
 }
 
+/// The name under which a store says that it was put back from a copy, and has not been used since.
+pub(crate) const RESTORED: &str = "restored";
+
 /// Whose a client's store says that it is.
 pub(crate) fn owner(federation: &str, client: u32) -> String {
     format!("{} of federation {federation:?}", NodeId(client))
@@ -123,6 +129,8 @@ pub(crate) struct Shared {
     me: NodeId,
     instance: [u8; 16],
     secret: [u8; 32],
+    /// The connection is not wanted any more.
+    parting: Notify,
     /// What shows that the number is this client's, where nobody else can hear it.
     proof: Option<Proof>,
     limits: ClientLimits,
@@ -152,6 +160,7 @@ impl Client {
     /// All of it but its threads.
     fn prepare(config: &ClientConfig, platform: &Platform) -> Result<(Arc<Shared>, Flusher), NodeError> {
         let me = NodeId(config.client);
+        config.privacy.map_or(Ok(()), |ceiling| ceiling.check()).map_err(NodeError::Config)?;
         let discreet =
             config.coordinator.as_deref().map(|url| discreet(url, &config.security)).transpose()?;
         let owner = owner(&config.federation, config.client);
@@ -171,6 +180,13 @@ impl Client {
         state.rejoins = rejoins;
         state.most_open = config.limits.open_decisions;
         state.journal.forgets = platform.has(Bug::ForgetNumber);
+        state.ceiling = config.privacy;
+        state.account = Account::restore(store.get(Account::KEY)?).map_err(damaged)?;
+        // Whoever goes on from a copy of this store must not draw the noise that this start draws.
+        platform.fill(&mut state.key).map_err(|e| NodeError::Stopped(e.to_string()))?;
+        if platform.has(Bug::ReuseNoise) {
+            state.key = secret;
+        }
         let stored = store.get("terms")?.and_then(|bytes| String::from_utf8(bytes).ok());
         let terms = match (&stored, &config.terms) {
             (Some(text), Some(given)) if *text != given.to_toml() => {
@@ -204,7 +220,27 @@ impl Client {
                 }
             }
             let new = saved.is_none() && recovered.log.is_empty();
+            config.known.find(&member.terms.algorithm)?.deployable(&member.terms)?;
+            member.promised = member.would_promise(member.machine.params().1)?;
+            let within = member.within(config.privacy.as_ref(), &member.promised);
+            if stored.is_none() {
+                within.clone().map_err(|words| NodeError::Config(format!("[terms]: {words}")))?;
+            }
+            state.account.enter(&member.books.accountant);
             state.join(member, new);
+            if let Err(words) = within
+                && state.account.withdrawn().is_none()
+            {
+                state.withdraw(words);
+            }
+            state.hold_to_ceiling();
+            if state.account.withdrawn().is_some() {
+                state.discard();
+            }
+            if store.get(RESTORED)?.is_some_and(|flag| flag == [1]) {
+                state.found_old();
+                first.set(RESTORED, Vec::new());
+            }
         }
         let sent = state.member.as_ref().map_or(0, |member| member.machine.ends(NodeId::SERVER).sent);
         let epoch = secret::number(platform)?;
@@ -227,6 +263,7 @@ impl Client {
             me,
             instance,
             secret,
+            parting: Notify::new(),
             proof: Some(proof).filter(|_| discreet == Some(true)),
             limits: config.limits.clone(),
             counters: Arc::default(),

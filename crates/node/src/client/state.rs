@@ -2,19 +2,21 @@
 //! waits for that. Everything here happens under one lock and never waits.
 
 mod exchange;
+mod spending;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use cahoots_core::decision::Taken;
 use cahoots_core::drive::{Decided, Event, Log, Outcome};
-use cahoots_core::{ArmBuffer, DecisionId, NodeId, Tick, UserId};
+use cahoots_core::{ArmBuffer, DecisionId, Fact, NodeId, Tick, UserId};
 use tokio::sync::oneshot;
 
 use super::member::Member;
 use super::starts::Starts;
 use crate::clock::Clock;
 use crate::error::NodeError;
+use crate::privacy::{Account, Ceiling};
 use crate::store::Batch;
 use crate::transport::Outbox;
 use crate::transport::proto::Frame;
@@ -113,6 +115,14 @@ pub(super) struct State {
     pub(super) arms: ArmBuffer,
     pub(super) refused: u64,
     pub(super) expired: u64,
+    /// What noise is drawn from in this start.
+    pub(super) key: [u8; 32],
+    /// What was spent of users' privacy.
+    pub(super) account: Account,
+    /// The most that may be.
+    pub(super) ceiling: Option<Ceiling>,
+    /// Why this client does not join: the coordinator asks for more than it gives.
+    pub(super) declined: Option<String>,
 }
 
 impl State {
@@ -145,6 +155,10 @@ impl State {
             arms: ArmBuffer::default(),
             refused: 0,
             expired: 0,
+            key: [0; 32],
+            account: Account::default(),
+            ceiling: None,
+            declined: None,
         }
     }
 
@@ -159,8 +173,13 @@ impl State {
     /// The terms are known: from now on there is a machine.
     pub(super) fn join(&mut self, member: Member, new: bool) {
         let lockstep = member.lockstep.is_some();
-        self.member = Some(member);
-        if new && !lockstep {
+        let now = self.clock.now();
+        let member = self.member.insert(member);
+        if lockstep {
+            return;
+        }
+        member.machine.draw_from(now, self.key, &member.keys, &mut self.journal);
+        if new {
             self.event(Event::Start, None);
         }
     }
@@ -224,6 +243,9 @@ impl State {
         if member.lockstep.is_some() {
             return Err(NodeError::Lockstep);
         }
+        if let Some(reason) = self.account.withdrawn() {
+            return Err(NodeError::Declined(format!("nothing leaves this client any more: {reason}")));
+        }
         member.machine.drain(now, &member.keys, &mut self.journal);
         self.stepped();
         self.flush = true;
@@ -234,8 +256,13 @@ impl State {
     pub(super) fn change(&mut self, version: u64, params: &str) -> Result<(), NodeError> {
         let now = self.clock.now();
         let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
+        let promised = member.would_promise(params)?;
+        if version > member.machine.params().0 {
+            member.within(self.ceiling.as_ref(), &promised).map_err(NodeError::Declined)?;
+        }
         let changed = member.machine.change(now, version, params, &mut self.journal);
         changed.map_err(|e| NodeError::Config(e.to_string()))?;
+        member.promised = member.would_promise(member.machine.params().1)?;
         self.flush = true;
         Ok(())
     }
@@ -244,8 +271,15 @@ impl State {
     fn stepped(&mut self) {
         let member = self.member.as_mut().expect("steps come after joining");
         let step = member.machine.take_step();
+        let released = step.facts.iter().any(|fact| matches!(fact, Fact::Release(_)));
         member.books.enter(member.header.from, step.facts);
         self.flush |= !step.posted.is_empty();
+        if released {
+            self.released();
+        }
+        if self.account.withdrawn().is_some() {
+            self.discard();
+        }
     }
 
     fn refuse(&mut self, misbehaviour: &impl std::fmt::Display) {

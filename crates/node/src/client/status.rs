@@ -12,6 +12,7 @@ use crate::books::RefusedUploads;
 use crate::control::Order;
 use crate::error::NodeError;
 use crate::limits::Refusals;
+use crate::privacy::PrivacyStatus;
 
 /// What became of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -67,6 +68,8 @@ pub struct Status {
     pub trouble: Option<String>,
     /// What the limits refused since this start.
     pub limits: Refusals,
+    /// What the terms promise about users' data, what has been spent, and the most that may be.
+    pub privacy: PrivacyStatus,
 }
 
 impl Client {
@@ -111,7 +114,13 @@ impl Client {
             attempts: state.connections,
             trouble: state.failed.clone().or_else(|| state.trouble.clone()),
             limits: self.shared.counters.read(),
+            privacy: state.privacy(),
         }
+    }
+
+    /// What the terms promise about users' data, what has been spent, and the most that may be.
+    pub fn privacy(&self) -> PrivacyStatus {
+        self.shared.lock().privacy()
     }
 
     /// What someone should look after, and how; empty when all is well.
@@ -132,6 +141,11 @@ impl Client {
 }
 
 impl State {
+    fn privacy(&self) -> PrivacyStatus {
+        let promised = self.member.as_ref().map(|member| &member.promised);
+        PrivacyStatus::of(promised, &self.account, self.ceiling)
+    }
+
     /// What someone should look after, and how.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems: Vec<String> = self.failed.iter().chain(&self.stalled).cloned().collect();
@@ -139,6 +153,16 @@ impl State {
             format!(
                 "this client decides alone, because the coordinator does not let it in: {reason}. What it learns is kept; \
                  once that is mended, it joins again by itself"
+            )
+        }));
+        problems.extend(self.declined.as_ref().map(|reason| {
+            format!("this client decides alone, because the federation asks for more than it gives: {reason}")
+        }));
+        problems.extend(self.account.withdrawn().map(|reason| {
+            format!(
+                "nothing leaves this client any more: {reason}. It decides alone and goes on learning from its own rewards; what it \
+                 had sent stays merged. If more may be spent, change [privacy] and `cahoots rejoin` the client, which then starts \
+                 anew under its number"
             )
         }));
         let refusals = self.member.as_ref().map(|member| &member.books.refusals);

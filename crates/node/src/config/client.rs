@@ -14,6 +14,7 @@ use crate::http::Entrance;
 use crate::identity::{Caller, ClientSecurity, Secret};
 use crate::limits::ClientLimits;
 use crate::live::Known;
+use crate::privacy::Ceiling;
 use crate::store::Sync;
 use crate::terms::Terms;
 
@@ -69,6 +70,8 @@ pub struct ClientFile {
     pub invitation: Option<String>,
     /// A file that holds it.
     pub invitation_file: Option<PathBuf>,
+    /// The most that may be learned of this client's users from what it sends.
+    pub privacy: Option<Ceiling>,
     /// The federation's terms, to decide before the coordinator was ever reached.
     pub terms: Option<TermsTable>,
 }
@@ -124,6 +127,11 @@ impl ClientFile {
             longest_pause: seconds(path, "longest_pause", self.longest_pause)?,
             limits: self.limits.clone(),
             security: self.security().map_err(wrong)?,
+            privacy: self
+                .privacy
+                .map(|ceiling| ceiling.check().map(|()| ceiling))
+                .transpose()
+                .map_err(wrong)?,
         })
     }
 

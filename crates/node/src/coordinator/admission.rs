@@ -57,7 +57,7 @@ impl Admission {
         federation: &str,
         now: Duration,
     ) -> Option<Refused> {
-        let last = |reason: String| Some(Refused { reason, last: true });
+        let last = |reason: String| Some(Refused { reason, last: true, old: false });
         let client = NodeId(hello.client);
         // It may have shaken hands long before it says hello.
         let still_good = self.security.gate.as_ref().map_or(Ok(()), |gate| gate.still_good(peer));

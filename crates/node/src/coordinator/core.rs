@@ -15,11 +15,12 @@ use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
 use crate::books::Books;
 use crate::clock::Clock;
 use crate::error::NodeError;
+use crate::limits::{REASON, cut};
 use crate::lockstep::Conductor;
 use crate::platform::{Bug, Platform};
 use crate::secret;
 use crate::store::{Batch, Store, StoreError};
-use crate::transport::proto::{Change, Confirm, Frame, Hello, Welcome};
+use crate::transport::proto::{Change, Confirm, Frame, Hello, Refusal, Welcome};
 use crate::transport::{
     self, Contents, EnvelopeHeader, Inbound, Kind, Session, confirm_peer, frame, refusal,
 };
@@ -60,6 +61,7 @@ impl Core {
         finish: oneshot::Sender<States>,
         platform: &Platform,
     ) -> Result<Core, NodeError> {
+        config.terms.live(&config.known)?.deployable(&config.terms)?;
         let owner = super::owner(&config.federation);
         let (mut store, recovered) = Store::open_on(platform, &config.store, &owner, config.sync)?;
         let terms = config.terms.to_toml();
@@ -264,6 +266,11 @@ impl Core {
                 self.confirmed_between(client, NodeId(peer), sequence);
             }
             Kind::Confirm(confirmed) => self.confirmed(client, confirmed.sequence),
+            Kind::Refusal(refusal) => {
+                let reason = cut(&refusal.reason, REASON);
+                tracing::warn!(%client, %reason, "a client withdraws: it sends nothing any more");
+                self.members.drop_client(client);
+            }
             Kind::Alive(alive) => self.members.alive(client, alive.position),
             Kind::Done(done) => {
                 self.confirmed(client, done.received);
@@ -295,11 +302,11 @@ impl Core {
             lacks.then(|| outdated(client))
         });
         let disbelieved = self.conduct.refuses(client, hello.rejoins);
-        let refused = refused.or(disbelieved.map(|reason| Refused { reason, last: true }));
-        if let Some(Refused { reason, last }) = refused {
+        let refused = refused.or(disbelieved.map(|reason| Refused { reason, last: true, old: false }));
+        if let Some(Refused { reason, last, old }) = refused {
             self.status.turned_away += 1;
             tracing::warn!(%client, reason, "refused");
-            let _ = frames.try_send(refusal(reason, last));
+            let _ = frames.try_send(frame(Kind::Refusal(Refusal { reason, r#final: last, old_copy: old })));
             return;
         }
         if self.members.is_member(client) && self.members.starts_anew(&hello) {

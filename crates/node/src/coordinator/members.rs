@@ -92,6 +92,8 @@ pub(super) struct Refused {
     pub(super) reason: String,
     /// Trying again will not help.
     pub(super) last: bool,
+    /// Its store is an old copy.
+    pub(super) old: bool,
 }
 
 impl Members {
@@ -242,7 +244,7 @@ impl Members {
         parameters: u64,
         ends: Ends,
     ) -> Option<Refused> {
-        let last = |reason: String| Some(Refused { reason, last: true });
+        let last = |reason: String| Some(Refused { reason, last: true, old: false });
         let client = NodeId(hello.client);
         if hello.version != wire::VERSION {
             return last(format!(
@@ -308,6 +310,7 @@ impl Members {
                      if the other has just died, this one is let in as soon as that is noticed"
                 ),
                 last: false,
+                old: false,
             });
         }
         if self.starts_anew(hello) {
@@ -334,7 +337,7 @@ pub(super) fn outdated(client: NodeId) -> Refused {
          copy was used elsewhere): restore the client's newest store; without it, `cahoots rejoin` the client, which \
          then starts anew as {client}"
     );
-    Refused { reason, last: true }
+    Refused { reason, last: true, old: true }
 }
 
 /// What was stored under the numbers of clients.

@@ -19,11 +19,16 @@ impl Store {
         if copy.platform.exists(&copy.checkpoint) {
             return Err(StoreError::Exists { path: to.into() });
         }
+        // Where a store is to be put back, the mark of the one before says that there was one until it is.
+        let marked = copy.platform.exists(&copy.mark());
         let (log, checkpoint) = (copy.log(self.log.link().generation), copy.unfinished());
         let copied = self.copy(&copy, &log, &checkpoint).map_err(|e| failed_write(to, e));
         copied.and_then(|()| self.check(to, &copy)).inspect_err(|_| {
-            for file in [&copy.checkpoint, &log, &checkpoint, &copy.mark()] {
+            for file in [&copy.checkpoint, &log, &checkpoint] {
                 copy.discard(file);
+            }
+            if !marked {
+                copy.discard(&copy.mark());
             }
         })
     }

@@ -46,7 +46,7 @@ pub fn confirm_peer(sequence: u64, peer: NodeId) -> Frame {
 
 /// A refusal that says why; `last` when trying again will not help.
 pub fn refusal(reason: impl Into<String>, last: bool) -> Frame {
-    frame(Kind::Refusal(Refusal { reason: reason.into(), r#final: last }))
+    frame(Kind::Refusal(Refusal { reason: reason.into(), r#final: last, old_copy: false }))
 }
 
 /// What every envelope of one link says.

@@ -84,6 +84,7 @@ pub(crate) fn open_as(
         longest_pause: TICK,
         limits: ClientLimits::default(),
         security,
+        privacy: None,
     })
     .unwrap()
 }

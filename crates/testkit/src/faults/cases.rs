@@ -67,6 +67,12 @@ fn talkative(algorithm: &str) -> &'static [&'static str] {
         "ddp-mab" => &["rounds = 3\ngap = 0.8\nprivacy = \"local\"\ndp_epsilon = 20.0\ntopology = \"ring\""],
         "hdp-mab" => &["rounds = 3\ngap = 0.8\nprivacy = \"local\"\ndp_epsilon = 20.0\ntopology = \"star\""],
         "pf-ucb" | "pf-ucb-enhanced" => &["schedule = 1.0"],
+        "cdp-fclub-dc" => &["dp_delta = 1e-5"],
+        "private-linucb" => &[
+            "dp_delta = 1e-5\nreleases = 6\nfirst_release = 2",
+            "dp_delta = 1e-5\nreleases = 6\nfirst_release = 2\ntrust = \"nobody\"\ndecide = \"released\"",
+        ],
+        "private-fclub" => &["dp_delta = 1e-5\nreleases = 6\nfirst_release = 2\ndp_epsilon = 1000.0"],
         _ => &[""],
     }
 }

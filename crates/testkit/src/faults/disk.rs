@@ -42,6 +42,8 @@ struct Content {
 pub(super) struct Mood {
     /// The power goes (or the process is killed) before the operation of this number.
     pub(super) off_at: Option<u64>,
+    /// The same, before so many more syncs: what was written just now is not safe yet.
+    pub(super) off_at_sync: Option<u64>,
     /// Nothing can be written.
     pub(super) full: bool,
     /// The next sync fails, and says so.
@@ -140,16 +142,16 @@ impl Disk {
         *inner = Inner { mood, operations, ..image.0.clone() };
     }
 
-    /// A bit rots in the last bytes of the newest log beside `store`, if all its `commits` are counted in its mark: then
-    /// someone can tell. `true` if one did.
-    pub(super) fn rot(&self, store: &Path, commits: u64, dice: &mut Dice) -> bool {
+    /// A bit rots in the last bytes of the newest log beside `store`, if all its `commits` are counted in its mark, or
+    /// must be: then someone can tell. `true` if one did.
+    pub(super) fn rot(&self, store: &Path, commits: u64, must_be: bool, dice: &mut Dice) -> bool {
         let mut inner = self.lock();
         let beside = |end: &str| PathBuf::from(format!("{}.{end}", store.display()));
         let mark = inner.names.get(&beside("mark")).map(|mark| inner.contents[*mark].bytes.clone());
         let counted = mark.and_then(|mark| mark.last_chunk().map(|count| u64::from_le_bytes(*count)));
         let log =
             (1..200).rev().find_map(|generation| inner.names.get(&beside(&format!("{generation}.log"))));
-        let (Some(log), true) = (log.copied(), counted == Some(commits)) else { return false };
+        let (Some(log), true) = (log.copied(), must_be || counted == Some(commits)) else { return false };
         let bytes = &mut inner.contents[log].bytes;
         let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let at = end.saturating_sub(1 + dice.below(40) as usize);
@@ -252,6 +254,13 @@ impl Inner {
 
     /// Whether a sync does anything.
     fn sync(&mut self) -> io::Result<bool> {
+        if let Some(left) = &mut self.mood.off_at_sync {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                (self.off, self.mood.off_at_sync) = (true, None);
+                return Err(io::Error::other("the power is off"));
+            }
+        }
         if std::mem::take(&mut self.mood.sync_fails) {
             return Err(io::Error::other("the device does not answer"));
         }

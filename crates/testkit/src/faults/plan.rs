@@ -23,8 +23,11 @@ pub enum Fault {
     PowerCut { who: Who, down: Micros },
     /// The same (or a kill) before one of the next operations on its disk.
     CrashAt { who: Who, operation: u64, power: bool, down: Micros },
-    /// A kill after so many more frames have left.
+    /// A crash right after so many more frames have left; with 0, before the next one.
     CrashSending { who: Who, frames: u64, power: bool, down: Micros },
+    /// A crash before one of the next syncs, when what is to be synced has been written; and another before one of the
+    /// first syncs of the next start.
+    CrashTwice { who: Who, sync: u64, power: bool, down: Micros, again: u64, power_again: bool },
     /// An orderly stop, and a start later.
     Stop { who: Who, down: Micros },
     /// A connection breaks: what was on its way is lost, and each end notices in its own time.
@@ -141,6 +144,20 @@ impl Plan {
                     faults.push((later, Fault::PutBack { client, down: 30 * MILLI }));
                 }
             }
+        }
+        let mut twice = Dice::new(seed, 6);
+        if twice.one_in(3) {
+            let client = Who::Client(twice.below(clients as u64) as usize);
+            let who = if twice.one_in(2) { Who::Coordinator } else { client };
+            let fault = Fault::CrashTwice {
+                who,
+                sync: twice.between(1, 5),
+                power: twice.one_in(2),
+                down: twice.pick(&[MILLI, 50 * MILLI]),
+                again: twice.between(1, 7),
+                power_again: !twice.one_in(3),
+            };
+            faults.push((twice.below(horizon), fault));
         }
         faults.sort_by_key(|(at, _)| *at);
         Plan {

@@ -28,8 +28,8 @@ pub struct Cluster {
 pub const FEDERATION: &str = "soak";
 
 impl Cluster {
-    /// Writes the files of a federation: `serve` has the coordinator's keys but
-    /// federation, address and store; `client` what each client's file adds.
+    /// Writes the files of a federation: `serve` has the coordinator's keys but federation, store and, unless it is to be
+    /// a certain one, address; `client` what each client's file adds.
     pub fn new(
         exe: &Path,
         folder: &Path,
@@ -48,7 +48,7 @@ impl Cluster {
             table.entry("snapshot_every").or_insert(Toml::Integer(40));
         };
         common(&mut serve, "coordinator.store");
-        serve.insert("listen".into(), format!("127.0.0.1:{port}").into());
+        serve.entry("listen").or_insert(format!("127.0.0.1:{port}").into());
         let mut files = vec![folder.join("serve.toml")];
         std::fs::write(&files[0], serve.to_string()).map_err(failed)?;
         let mut http = Vec::new();

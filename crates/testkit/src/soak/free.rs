@@ -1,7 +1,8 @@
-//! Free running under kills: every reward is a power of two in a coordinate of
+//! Free running under kills and over bad lines: every reward is a power of two in a coordinate of
 //! its own, so that the merged sum shows which rewards were merged, and how often.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,8 @@ use cahoots_node::store::{Store, Sync};
 use serde_json::json;
 use toml::{Table, Value as Toml};
 
-use super::cluster::{App, Cluster, FEDERATION};
+use super::cluster::{App, Cluster, FEDERATION, free_port};
+use crate::proxy::{Damage, Proxy, Weather};
 
 /// Powers of two per coordinate: their sum is exact.
 const POWERS: usize = 40;
@@ -28,7 +30,7 @@ pub struct FreeRound {
     pub coordinates: usize,
     /// Seed of the kills.
     pub seed: u64,
-    /// Kill so often.
+    /// Kill so often, and then let the apps rest.
     pub kills: u64,
     /// The longest pause between two kills.
     pub pause: Duration,
@@ -36,6 +38,8 @@ pub struct FreeRound {
     pub sync: &'static str,
     /// Give up after this time.
     pub patience: Duration,
+    /// What the line between clients and coordinator is like; then apps say all that they have to say.
+    pub weather: Option<Weather>,
 }
 
 /// What was counted.
@@ -49,6 +53,8 @@ pub struct Counts {
     pub acknowledged: usize,
     /// Rewards that were merged, each once.
     pub merged: usize,
+    /// What the line did.
+    pub damage: Damage,
 }
 
 /// What one app did: rewards by number.
@@ -61,7 +67,7 @@ struct Diary {
 impl FreeRound {
     /// Runs it in `folder`; the counts, if conservation held.
     pub fn run(&self, exe: &Path, folder: &Path) -> Result<Counts, String> {
-        let mut cluster = self.cluster(exe, folder)?;
+        let (mut cluster, proxy) = self.cluster(exe, folder)?;
         cluster.start_all()?;
         let stop = Arc::new(AtomicBool::new(false));
         let deadline = Instant::now() + self.patience;
@@ -75,14 +81,18 @@ impl FreeRound {
             cluster.pause(self.pause);
             cluster.kill_one()?;
         }
-        stop.store(true, Ordering::Relaxed);
+        stop.store(proxy.is_none(), Ordering::Relaxed);
         let diaries: Result<Vec<Diary>, String> =
             apps.into_iter().map(|app| app.join().map_err(|_| "an app panicked".to_string())?).collect();
         let diaries = diaries?;
+        if let Some(proxy) = &proxy {
+            proxy.calm();
+        }
         cluster.settle(Duration::from_secs(20))?;
         cluster.stop_all()?;
         let merged = merged(folder)?;
-        let mut counts = Counts { kills: cluster.kills, ..Counts::default() };
+        let damage = proxy.map(|proxy| proxy.damage()).unwrap_or_default();
+        let mut counts = Counts { kills: cluster.kills, damage, ..Counts::default() };
         for (i, diary) in diaries.iter().enumerate() {
             let merged = self.of_client(i, &merged)?;
             if let Some(lost) = diary.acknowledged.difference(&merged).next() {
@@ -98,17 +108,27 @@ impl FreeRound {
         Ok(counts)
     }
 
-    fn cluster(&self, exe: &Path, folder: &Path) -> Result<Cluster, String> {
+    fn cluster(&self, exe: &Path, folder: &Path) -> Result<(Cluster, Option<Proxy>), String> {
         let serve = format!(
             "sync = {:?}\n[setting]\nusers = {}\ndim = {}\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0\ndownload_ratio = 1.5\n",
             self.sync,
             self.clients,
             self.clients * self.coordinates
         );
-        let serve: Table = toml::from_str(&serve).map_err(|e| e.to_string())?;
+        let mut serve: Table = toml::from_str(&serve).map_err(|e| e.to_string())?;
         let mut client = Table::new();
         client.insert("sync".into(), Toml::String(self.sync.into()));
-        Cluster::new(exe, folder, self.clients, serve, &client, self.seed)
+        let mut proxy = None;
+        if let Some(weather) = self.weather {
+            let coordinator = SocketAddr::from(([127, 0, 0, 1], free_port()?));
+            let line = Proxy::start(coordinator, weather).map_err(|e| e.to_string())?;
+            serve.insert("listen".into(), coordinator.to_string().into());
+            let idle = [("idle".to_string(), Toml::Float(1.0))];
+            serve.insert("limits".into(), Toml::Table(idle.into_iter().collect()));
+            client.insert("coordinator".into(), format!("http://{}", line.address()).into());
+            proxy = Some(line);
+        }
+        Ok((Cluster::new(exe, folder, self.clients, serve, &client, self.seed)?, proxy))
     }
 
     /// The life of an app: decide, reward, again when there was no answer.

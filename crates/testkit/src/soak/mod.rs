@@ -130,6 +130,7 @@ pub fn soak(soak: &Soak, progress: &mut dyn FnMut(&str)) -> Result<SoakReport, S
                 pause: Duration::from_millis(80),
                 sync: if seed % 4 == 1 { "disk" } else { "memory" },
                 patience: Duration::from_secs(120),
+                weather: None,
             };
             let counts = round.run(&soak.exe, &place).map_err(|e| rerun(seed, "free running", &e))?;
             report.free_kills += counts.kills;

@@ -60,7 +60,7 @@ enum World {
 
 const ZERO_OR_ONE: [[f64; 2]; 2] = [[0.0, 0.0], [1.0, 0.0]];
 
-pub(super) const SUBJECTS: [LiveSubject; 3] = [
+pub(super) static SUBJECTS: [LiveSubject; 3] = [
     LiveSubject {
         name: "cdp-mab",
         about: "a first reward of 0 or 1: the means of the first round, and when they come",
@@ -188,7 +188,7 @@ impl Nodes {
             World::Linear { .. } => setting.with_hosts([NodeId(0), NodeId(1)]),
             World::Arms { .. } => setting,
         };
-        let params = subject.params.parse().map_err(|e| NodeError::Config(format!("{e}")))?;
+        let params = subject.params.parse::<toml::Table>().map_err(|e| NodeError::Config(e.to_string()))?;
         let terms = Terms::new(&self.known, subject.algorithm, &params, setting, 0)?;
         watched::take();
         let coordinator = self.coordinator(folder.path(), terms)?;
@@ -254,9 +254,9 @@ impl Nodes {
                 }
             }
             until(|| client.status().unconfirmed == 0)?;
-            for (from, message) in watched::take() {
+            for (from, show) in watched::take() {
                 if from == NodeId(0) {
-                    observer.look(observation, &message);
+                    show(&mut observer, observation);
                 }
             }
         }

@@ -45,12 +45,18 @@ impl<A: Algorithm> Blueprint<A> {
         };
         let Some(saved) = saved else {
             let host = Host::new(seat.clone(), A::server(&self.valid, &seat));
-            return Ok(Box::new(Driven { host, agreed: self.agreed(), around: Around::default(), change }));
+            return Ok(Box::new(Driven {
+                host,
+                agreed: self.agreed(),
+                around: Around::default(),
+                change,
+                noise: None,
+            }));
         };
         let (parts, version, params): (host::Parts<A::Server>, _, _) = snapshot::restore(saved.state)?;
         let agreed = Agreed { version, params, ..self.agreed() };
         let host = Host::from_parts(seat, parts);
-        Ok(Box::new(Driven { host, agreed, around: Around::restore(saved.queues)?, change }))
+        Ok(Box::new(Driven { host, agreed, around: Around::restore(saved.queues)?, change, noise: None }))
     }
 
     /// A client, new or as it was saved.
@@ -63,12 +69,18 @@ impl<A: Algorithm> Blueprint<A> {
         };
         let Some(saved) = saved else {
             let host = LearnerHost::new(seat.clone(), A::client(&self.valid, &seat), REMEMBER);
-            return Ok(Box::new(Driven { host, agreed: self.agreed(), around: Around::default(), change }));
+            return Ok(Box::new(Driven {
+                host,
+                agreed: self.agreed(),
+                around: Around::default(),
+                change,
+                noise: None,
+            }));
         };
         let (parts, version, params): (learner::Parts<A::Client>, _, _) = snapshot::restore(saved.state)?;
         let agreed = Agreed { version, params, ..self.agreed() };
         let host = LearnerHost::from_parts(seat, parts, REMEMBER);
-        Ok(Box::new(Driven { host, agreed, around: Around::restore(saved.queues)?, change }))
+        Ok(Box::new(Driven { host, agreed, around: Around::restore(saved.queues)?, change, noise: None }))
     }
 
     fn agreed(&self) -> Agreed {

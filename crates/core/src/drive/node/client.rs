@@ -51,7 +51,9 @@ impl<L: Learner> Hosting for LearnerHost<L> {
                 self.abandon(now, id, keys, effects, out).map_err(|e| e.to_string())?;
             }
             Input::Drain => self.drain(now, keys, effects, out),
-            Input::Change { .. } | Input::Behind { .. } => unreachable!("not an input of the machine"),
+            Input::Change { .. } | Input::Behind { .. } | Input::Key { .. } => {
+                unreachable!("not an input of the machine")
+            }
         }
         Ok(Outcome::Done)
     }

@@ -22,6 +22,8 @@ pub(super) struct Driven<H: Hosting> {
     pub(super) agreed: Agreed,
     pub(super) around: Around<<H::Machine as Machine>::Msg>,
     pub(super) change: Change<H::Machine>,
+    /// What noise is drawn from, where a logged input has said so. Not saved: whoever writes a snapshot keeps it beside.
+    pub(super) noise: Option<[u8; 32]>,
 }
 
 /// Checks parameters that are to hold from now on, and tells a machine, where one is given. All that a node knows of
@@ -65,6 +67,12 @@ impl<H: Hosting> Driven<H> {
             self.around.queues.renumber(peer, sent, again);
             return Ok(Outcome::Done);
         }
+        if let Input::Key { privacy } = input {
+            self.noise = Some(privacy);
+            return Ok(Outcome::Done);
+        }
+        let own = self.noise.map(|privacy| keys.clone().with_privacy(privacy));
+        let keys = own.as_ref().unwrap_or(keys);
         let left = match input {
             Input::Event(Event::Membership(Membership::Left(client))) => Some(client),
             _ => None,
@@ -117,6 +125,10 @@ impl<H: Hosting> Node for Driven<H> {
     fn behind(&mut self, now: Tick, peer: NodeId, received: u64, keys: &Keys, log: &mut dyn Log) {
         let again = self.around.queues.len(peer) as u64;
         self.input(now, Input::Behind { peer, sent: received + again, again }, keys, log);
+    }
+
+    fn draw_from(&mut self, now: Tick, privacy: [u8; 32], keys: &Keys, log: &mut dyn Log) {
+        self.input(now, Input::Key { privacy }, keys, log);
     }
 
     fn params(&self) -> (u64, &str) {

@@ -59,6 +59,8 @@ pub trait Node: Send {
     fn event(&mut self, now: Tick, event: Event<Vec<u8>>, keys: &Keys, log: &mut dyn Log) -> Outcome;
     /// A peer has received more messages than this node remembers having sent: their numbers go on from there.
     fn behind(&mut self, now: Tick, peer: NodeId, received: u64, keys: &Keys, log: &mut dyn Log);
+    /// Noise is drawn from this key from now on: logs, then applies. To be called at every start, before anything else.
+    fn draw_from(&mut self, now: Tick, privacy: [u8; 32], keys: &Keys, log: &mut dyn Log);
     /// Logs changed parameters (all of them, in TOML), then applies them. An older version changes nothing.
     fn change(&mut self, now: Tick, version: u64, params: &str, log: &mut dyn Log) -> Result<(), ParamError>;
     /// The parameters that hold now, and how often they have changed.

@@ -41,7 +41,9 @@ impl<M: Machine> Hosting for Host<M> {
             Input::Decide { .. } | Input::Reward { .. } | Input::Abandon { .. } | Input::Drain => {
                 Err("an input that only clients have".into())
             }
-            Input::Change { .. } | Input::Behind { .. } => unreachable!("not an input of the machine"),
+            Input::Change { .. } | Input::Behind { .. } | Input::Key { .. } => {
+                unreachable!("not an input of the machine")
+            }
         }
     }
 

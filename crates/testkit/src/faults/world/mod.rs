@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use cahoots_core::NodeId;
 use cahoots_core::link::Ends;
 use cahoots_node::client::ClientConfig;
 use cahoots_node::coordinator::CoordinatorConfig;
@@ -20,7 +21,7 @@ use cahoots_node::store::Sync;
 
 use super::app::App;
 use super::cases::{Case, Cases};
-use super::computer::{Commit, Computer, Micros};
+use super::computer::{Commits, Computer, Micros};
 use super::dice::Dice;
 use super::disk::Image;
 use super::network::Connection;
@@ -62,8 +63,20 @@ pub(super) enum Event {
     FullEnds(Who),
     LieEnds(Who, Micros),
     Start(Who, u64),
+    Follow(usize, Follow),
     Calm,
     Look,
+}
+
+/// What happens to a client that has started anew.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Follow {
+    /// Its store is copied.
+    Copy,
+    /// It is killed, and comes back.
+    Kill,
+    /// The copy takes the place of its store.
+    PutBack,
 }
 
 struct Due {
@@ -119,12 +132,18 @@ pub(super) struct Site {
     pub(super) crash: (Down, Micros),
     /// It goes down after so many more frames have left.
     pub(super) frames_left: Option<u64>,
+    /// Its next start goes down before so many syncs, and how.
+    pub(super) next_crash: Option<(u64, Down)>,
     /// How it went down.
     pub(super) down: Down,
     /// Its store went back in time: by a disk that lied, or by an old copy. When, the last time.
     pub(super) branched: Option<Micros>,
     /// A bit of its log has rotted.
     pub(super) rotten: bool,
+    /// It has since the last start, and whoever opens the store must see it.
+    pub(super) must_refuse: bool,
+    /// Its store may be another one than the tape says: one that was put aside for a copy, or that copy.
+    pub(super) uncertain: bool,
 }
 
 pub(super) struct Client {
@@ -134,9 +153,17 @@ pub(super) struct Client {
     pub(super) pause: Micros,
     pub(super) flushing: bool,
     pub(super) app: App,
-    pub(super) image: Option<(Image, Vec<Commit>)>,
+    pub(super) image: Option<(Image, Commits)>,
     /// What was durable when it was last looked at: it must not go back.
     pub(super) told: Ends,
+    /// How far it has told each of the others that it has come: it must be on disk.
+    pub(super) said: BTreeMap<NodeId, Ends>,
+    /// How far the coordinator has told it that it has come.
+    pub(super) heard: Ends,
+    /// It crashes right after it is let in.
+    pub(super) crash_when_welcome: bool,
+    /// It has been given trouble after it started anew.
+    pub(super) followed: bool,
     pub(super) partitioned: Micros,
     pub(super) drained: bool,
     /// The trouble that was seen at the last look.
@@ -160,7 +187,7 @@ pub(super) struct World<'a> {
     pub(super) committing: bool,
     pub(super) stopping: bool,
     /// What the copies of the coordinator's store were given.
-    pub(super) backups: Vec<Vec<Commit>>,
+    pub(super) backups: Vec<Commits>,
     pub(super) restore: bool,
     pub(super) refused: u64,
     /// Messages to the coordinator that were altered or came out of turn.
@@ -170,6 +197,8 @@ pub(super) struct World<'a> {
     pub(super) seen: Seen,
     pub(super) epochs: BTreeSet<u64>,
     pub(super) calm: Option<Micros>,
+    /// Those who started anew are not left alone yet.
+    pub(super) following: usize,
     /// The schedule ended before its time, and said so: a coordinator without a store and without a copy.
     pub(super) ended: bool,
     trace: Option<Vec<String>>,
@@ -190,9 +219,12 @@ impl<'a> World<'a> {
                 starts: 0,
                 crash,
                 frames_left: None,
+                next_crash: None,
                 down: Down::Kill,
                 branched: None,
                 rotten: false,
+                must_refuse: false,
+                uncertain: false,
             }
         };
         let clients = (0..case.clients).map(|client| Client {
@@ -204,6 +236,10 @@ impl<'a> World<'a> {
             app: App { left: plan.decisions, ..App::default() },
             image: None,
             told: Ends::default(),
+            said: BTreeMap::new(),
+            heard: Ends::default(),
+            crash_when_welcome: false,
+            followed: false,
             partitioned: 0,
             drained: false,
             trouble: None,
@@ -231,6 +267,7 @@ impl<'a> World<'a> {
             seen: Seen::new(),
             epochs: BTreeSet::new(),
             calm: None,
+            following: 0,
             ended: false,
             trace: trace.then(Vec::new),
             events: 0,
@@ -308,6 +345,7 @@ impl<'a> World<'a> {
             }
             Event::LieEnds(who, down) => self.crash(who, Down::Power, down),
             Event::Start(who, start) => self.start(who, start),
+            Event::Follow(client, follow) => self.follow(client, follow),
             Event::Calm => {
                 self.become_calm();
                 Ok(())
@@ -373,6 +411,7 @@ impl<'a> World<'a> {
             longest_pause: Duration::from_micros(LONGEST_PAUSE),
             limits: Default::default(),
             security: Default::default(),
+            privacy: None,
         }
     }
 

@@ -1,8 +1,6 @@
 //! Parameters that may change while a federation runs: here they do, whoever is connected and whoever is away,
 //! and stay so when everyone has been restarted. The others cannot.
 
-mod common;
-
 use std::sync::Arc;
 
 use cahoots_algorithms::kit::linear::{LinearMsg, Signal};
@@ -15,7 +13,8 @@ use cahoots_node::client::{Arms, Client};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use common::{Federation, terms, until};
+use crate::common;
+use crate::common::{Federation, terms, until};
 
 /// Tells its server of every reward that is large enough.
 struct Telling;

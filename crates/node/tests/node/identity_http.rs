@@ -1,7 +1,5 @@
 //! Who may ask a client over HTTP: what pages of strangers send does not reach it, and a token or a socket keeps others out.
 
-mod common;
-
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
@@ -12,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::runtime::Runtime;
 
-use common::{FEDERATION, known, runtime, terms};
+use crate::common::{FEDERATION, known, runtime, terms};
 
 const ARMS: &str = r#"{"arms":[[1.0,0.0],[0.6,0.8]]}"#;
 const TOKEN: &str = "0123456789abcdef0123";

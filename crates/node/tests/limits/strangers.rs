@@ -1,8 +1,6 @@
 //! Strangers at a coordinator's door: they get little memory, little time and few places, they are told why,
 //! and whoever is a member does not notice.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
 use cahoots_core::Setting;
@@ -13,8 +11,8 @@ use cahoots_node::transport::{Kind, Outbox, dial, frame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use common::stranger::{alone, frozen, resident, unfinished, unfinished_by};
-use common::{FEDERATION, Federation, PATIENCE, known, terms, until};
+use crate::common::stranger::{alone, frozen, resident, unfinished, unfinished_by};
+use crate::common::{FEDERATION, Federation, PATIENCE, known, terms, until};
 
 fn linear() -> Terms {
     terms(&known(), "async-linucb", "ratio = 1.0", Setting::linear(2, 2, 2))

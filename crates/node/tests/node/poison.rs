@@ -1,10 +1,9 @@
 //! Members that lie: well-formed messages with numbers that no honest data can have led to. They are refused, whoever
 //! sent them is told, and nothing changes; all else is merged.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{Federation, PATIENCE, Raw, terms, until};
 use cahoots_algorithms::{
     async_linucb, async_linucb_am, dp_mab, fclub, hetofed, pf_ucb, registry, sync_linucb,
 };
@@ -15,7 +14,6 @@ use cahoots_node::Known;
 use cahoots_node::client::{Arms, Client};
 use cahoots_node::limits::ServeLimits;
 use cahoots_node::transport::Kind;
-use common::{Federation, PATIENCE, Raw, terms, until};
 use prost::Message as _;
 
 const LIAR: u32 = 2;
@@ -201,7 +199,7 @@ fn lies_about_sums_are_refused_by_fclub() {
 
 #[test]
 fn lies_beyond_the_published_noise_are_refused() {
-    let params = "dp_epsilon = 1.0\ndp_delta = 0.1";
+    let params = "dp_epsilon = 1.0\ndp_delta = 1e-5";
     unmoved::<fclub::CdpFclubDc>(
         params,
         linear().with_horizon(2),

@@ -1,14 +1,12 @@
 //! What was acknowledged is merged, or kept and said to be kept: whatever the scale, whatever is refused, whenever
 //! the client stops.
 
-mod common;
-
 use std::path::Path;
 use std::time::Duration;
 
+use crate::common::{Federation, PATIENCE, Raw, known, open, store_of, terms, until};
 use cahoots_core::{NodeId, Setting};
 use cahoots_node::client::{Ack, Arms, Client};
-use common::{Federation, PATIENCE, Raw, known, open, store_of, terms, until};
 
 fn federation(ratio: &str) -> Federation {
     let known = known();

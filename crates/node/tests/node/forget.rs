@@ -1,10 +1,10 @@
 //! `cahoots members FILE remove N --forget`: one client's contribution is taken out of a running federation, everyone
 //! is sent the sum of the others, and no kill, restart or replay brings it back.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common;
+use crate::common::{FEDERATION, Federation, PATIENCE, Raw, until};
 use cahoots_algorithms::registry;
 use cahoots_core::wire::payload::Shape;
 use cahoots_core::{LinearStats, Setting, wire};
@@ -13,7 +13,6 @@ use cahoots_node::config::ServeFile;
 use cahoots_node::store::{Store, Sync};
 use cahoots_node::transport::Kind;
 use cahoots_node::{Known, Terms};
-use common::{FEDERATION, Federation, PATIENCE, Raw, until};
 use prost::Message as _;
 
 const LIAR: u32 = 1;

@@ -1,10 +1,10 @@
 //! Members that go on lying: counted, quarantined after a limit, told so, not waited for; restored when whoever runs
 //! the federation says so. Nobody else notices.
 
-mod common;
-
 use std::sync::Arc;
 
+use crate::common;
+use crate::common::{FEDERATION, Federation, PATIENCE, Raw, until};
 use cahoots_algorithms::{registry, sync_linucb};
 use cahoots_core::drive::saved_server;
 use cahoots_core::wire::payload::Shape;
@@ -15,7 +15,6 @@ use cahoots_node::store::{Store, Sync};
 use cahoots_node::transport::Kind;
 use cahoots_node::transport::proto::{Confirm, Hello};
 use cahoots_node::{Known, Terms};
-use common::{FEDERATION, Federation, PATIENCE, Raw, until};
 use prost::Message as _;
 
 const LIAR: u32 = 2;

@@ -1,7 +1,5 @@
 //! Numbers that are granted by invitation: once, to one, for a while, and then to who keeps the secret.
 
-mod common;
-
 use std::time::Duration;
 
 use cahoots_core::Setting;
@@ -12,8 +10,8 @@ use cahoots_node::limits::ServeLimits;
 use cahoots_node::transport::proto::Hello;
 use cahoots_node::transport::{Kind, Outbox, call, frame};
 
-use common::keys::Ring;
-use common::{FEDERATION, Federation, known, open_as, store_of, terms, until};
+use crate::common::keys::Ring;
+use crate::common::{FEDERATION, Federation, known, open_as, store_of, terms, until};
 
 const DAY: Duration = Duration::from_secs(86_400);
 

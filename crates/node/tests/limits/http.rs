@@ -1,7 +1,5 @@
 //! Apps that ask for too much: of memory, of time, of places.
 
-mod common;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,8 +13,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
-use common::stranger::{alone, resident};
-use common::{FEDERATION, PATIENCE, known, runtime, terms, until};
+use crate::common::stranger::{alone, resident};
+use crate::common::{FEDERATION, PATIENCE, known, runtime, terms, until};
 
 /// A client with two features per arm, on its own.
 struct Served {

@@ -1,8 +1,6 @@
 //! Clients and coordinators that pretend: what nobody may say to a machine does not reach it, and costs
 //! whoever is spoken to neither its connection nor anything that it keeps.
 
-mod common;
-
 use std::sync::Arc;
 
 use cahoots_algorithms::dp_mab::{Labels, MabMsg};
@@ -17,7 +15,7 @@ use cahoots_node::transport::{self, Inbound, Kind, frame};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
-use common::{Federation, Raw, envelope, known, open, runtime, saved, terms, until};
+use crate::common::{Federation, Raw, envelope, known, open, runtime, saved, terms, until};
 
 const VICTIM: NodeId = NodeId(0);
 
