@@ -17,9 +17,9 @@ use super::{Observer, Subject};
 const USERS: u32 = 2;
 
 /// Observations of every user, one per tick; the first of the audited user's differs.
-const OBSERVATIONS: u64 = 24;
+const OBSERVATIONS: u64 = 16;
 
-/// Parameters with which a cluster's tree has five levels, all of them with complete nodes by the end: 24 uploads and a
+/// Parameters with which a cluster's tree has five levels, all of them with complete nodes by the end: 16 uploads and a
 /// report in each of 4 phases.
 fn clustered(epsilon: f64) -> Value {
     json!({ "dp_epsilon": epsilon, "dp_delta": 1e-5, "ratio": 1.0, "planned_uploads": OBSERVATIONS, "renewals": 0 })
