@@ -61,7 +61,7 @@ pub(super) fn subjects() -> Vec<Subject> {
         subject("cdp-mab-broken", "the paper's epsilon = 0.1 taken at its word", 0.1, published, 1).control(),
         subject("cdp-mab-central-broken", "three of ten shares missing, and not stated", 1.0, central, 7)
             .control()
-            .share(0.2),
+            .share(0.5),
     ]
 }
 

@@ -3,16 +3,12 @@
 use std::collections::VecDeque;
 
 use cahoots_algorithms::fclub::CdpFclubDc;
-use cahoots_algorithms::private::PrivateLinucb;
+use cahoots_algorithms::private::{PrivateFclub, PrivateLinucb};
 use cahoots_core::drive::{Encoded, Event, Host, LearnerHost, Outcome, Outgoing};
 use cahoots_core::message::{decode, encode};
-use cahoots_core::{
-    Algorithm, ArmSet, Effects, Keys, Membership, Message, NodeId, Seats, Setting, Tick, UserId,
-};
+use cahoots_core::{Algorithm, ArmSet, Effects, Keys, Membership, NodeId, Seats, Setting, Tick, UserId};
 use cahoots_kernel::Tiles;
 use cahoots_privacy::audit::Transcript;
-use cahoots_privacy::correlated::squared_norm;
-use cahoots_privacy::gaussian::{epsilon_of, ratio_of};
 use serde_json::{Value, json};
 
 use super::tree::PAIRS;
@@ -21,51 +17,57 @@ use super::{Observer, Subject};
 const USERS: u32 = 2;
 
 /// Observations of every user, one per tick; the first of the audited user's differs.
-const OBSERVATIONS: u64 = 24;
+const OBSERVATIONS: u64 = 16;
 
-/// Levels of its tree, and how many of them have nodes that are complete by then.
-const LEVELS: [f64; 2] = [6.0, 5.0];
-
-/// Parameters with which what is released loses this much: noise is made for all levels.
-fn params(truly: f64) -> Value {
-    let delta = 1e-5;
-    let epsilon = epsilon_of(ratio_of(truly, delta) * (LEVELS[0] / LEVELS[1]).sqrt(), delta);
-    json!({ "dp_epsilon": epsilon, "dp_delta": delta, "ratio": 1.0, "planned_uploads": 31,
-            "renewals": 0 })
+/// Parameters with which a cluster's tree has five levels, all of them with complete nodes by the end: 16 uploads and a
+/// report in each of 4 phases.
+fn clustered(epsilon: f64) -> Value {
+    json!({ "dp_epsilon": epsilon, "dp_delta": 1e-5, "ratio": 1.0, "planned_uploads": OBSERVATIONS, "renewals": 0 })
 }
 
-/// The same for sums with correlated noise: made for releases at ticks 1, 2, 4, 8 and 16, at the first of which there is
-/// nothing to release.
-fn sums_params(truly: f64) -> Value {
-    let delta = 1e-5;
-    let unused = squared_norm(5) / squared_norm(4);
-    let epsilon = epsilon_of(ratio_of(truly, delta) * unused.sqrt(), delta);
-    json!({ "dp_epsilon": epsilon, "dp_delta": delta, "first_release": 1, "releases": 5 })
+/// Releases at ticks 1, 2, 4, 8 and 16.
+fn released(epsilon: f64) -> Value {
+    json!({ "dp_epsilon": epsilon, "dp_delta": 1e-5, "releases": 5, "first_release": 1 })
 }
 
 pub(super) fn subjects() -> Vec<Subject> {
-    let subject = |name, about, truly: f64| {
-        let subject = Subject::new(name, about, 1.0, 1e-5).gaussian().share(0.1);
-        PAIRS.into_iter().fold(subject, |subject, (pair, observations)| {
-            subject.pair(pair, move |second, seed| {
-                transcript::<CdpFclubDc>(params(truly), seed, observations[usize::from(second)])
-            })
-        })
-    };
-    let sums = |name, about, truly: f64| {
-        let subject = Subject::new(name, about, 1.0, 1e-5).gaussian().share(0.1);
-        PAIRS.into_iter().fold(subject, |subject, (pair, observations)| {
-            subject.pair(pair, move |second, seed| {
-                transcript::<PrivateLinucb>(sums_params(truly), seed, observations[usize::from(second)])
-            })
-        })
-    };
-    vec![
-        sums("private-linucb", "all that a client of a small federation releases, and when", 1.0),
-        sums("private-linucb-broken", "the same with noise for epsilon = 1.5", 1.5).control(),
-        subject("cdp-fclub-dc", "all that a local server of a small federation sends, and when", 1.0),
-        subject("cdp-fclub-dc-broken", "the same with noise for epsilon = 1.5", 1.5).control(),
+    [
+        audited::<CdpFclubDc>(
+            ["cdp-fclub-dc", "all that a local server of a small federation sends, and when"],
+            ["cdp-fclub-dc-broken", "the same with noise for epsilon = 1.5"],
+            clustered,
+        ),
+        audited::<PrivateLinucb>(
+            ["private-linucb", "all that a client of a small federation sends, and when"],
+            ["private-linucb-broken", "the same with noise for epsilon = 1.5"],
+            released,
+        ),
+        audited::<PrivateFclub>(
+            ["private-fclub", "all that a client of a small federation sends, and when"],
+            ["private-fclub-broken", "the same with noise for epsilon = 1.5"],
+            released,
+        ),
     ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// An algorithm as it is for epsilon = 1, and with noise for 1.5 that is stated as 1.
+fn audited<A: Algorithm>(
+    honest: [&'static str; 2],
+    broken: [&'static str; 2],
+    params: fn(f64) -> Value,
+) -> [Subject; 2] {
+    let subject = |[name, about]: [&'static str; 2], truly: f64| {
+        let subject = Subject::new(name, about, 1.0, 1e-5).gaussian().share(0.1);
+        PAIRS.into_iter().fold(subject, |subject, (pair, observations)| {
+            subject.pair(pair, move |second, seed| {
+                transcript::<A>(params(truly), seed, observations[usize::from(second)])
+            })
+        })
+    };
+    [subject(honest, 1.0), subject(broken, 1.5).control()]
 }
 
 /// What is sent where the audited user's first observation is this.
@@ -139,7 +141,7 @@ impl<A: Algorithm> Federation<A> {
             if from == NodeId(0)
                 && let Ok(seen) = decode::<A::Msg>(&bytes)
             {
-                self.observer.look(now, &seen.to_wire());
+                self.observer.look(now, &seen);
             }
             self.event(now, to, Event::Message { from, sequence, skipped: 0, message: Encoded(&bytes) });
         }

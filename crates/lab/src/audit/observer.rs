@@ -1,13 +1,13 @@
 //! What someone outside a client sees of it: every message, when it came, and what is in it.
 
+use std::any::Any;
 use std::hash::Hasher as _;
 
-use cahoots_algorithms::private::{Body, Part, PrivateMsg};
+use cahoots_algorithms::private::{Body, PrivateMsg};
 use cahoots_core::wire::payload::Shape;
-use cahoots_core::{Custom, Misbehaviour, Tick, wire};
+use cahoots_core::{Message, Tick, wire};
 use cahoots_privacy::audit::Transcript;
-use cahoots_privacy::correlated;
-use prost::Message as _;
+use cahoots_privacy::correlated::coefficients;
 
 /// Means of arms that are kept, at most.
 const MEANS: usize = 16;
@@ -15,8 +15,9 @@ const MEANS: usize = 16;
 /// Reads a client's messages as they come.
 ///
 /// Of growing sums an observer can form every one: uploads add up to it, reports are it. Releases number 1, 2, 4, 8,
-/// ... are single nodes of a tree and hold the first observation; they are added up apart from the others. The score
-/// that is trained on both finds out which tell most.
+/// ... are single nodes of a tree and hold the first observation; they are added up apart from the others. Sums with the
+/// noise of a square root are taken back to what got noise, and what got the first observation is added up with its own
+/// weights. The score that is trained on both finds out which tell most.
 #[derive(Clone, Debug, Default)]
 pub struct Observer {
     structure: Vec<u64>,
@@ -26,18 +27,28 @@ pub struct Observer {
     nodes: Vec<f64>,
     others: Vec<f64>,
     means: Vec<f64>,
-    /// Each release of a sum that is sent as a whole.
-    wholes: Vec<Vec<f64>>,
+    /// Of the first of a client's sums, release by release: what got noise.
+    noised: Vec<Vec<f64>>,
 }
 
 impl Observer {
     /// A message has come.
-    pub fn look(&mut self, now: Tick, message: &wire::Payload) {
-        if matches!(message.shape, Some(Shape::Custom(_)))
-            && let Ok(Custom(Body::Release(parts))) = read(message)
-        {
-            return parts.iter().for_each(|part| self.whole(now, part));
+    pub fn look<M: Message>(&mut self, now: Tick, message: &M) {
+        match (message as &dyn Any).downcast_ref::<PrivateMsg>() {
+            Some(cahoots_core::Custom(Body::Release(parts))) => {
+                for part in parts {
+                    let stats = part.stats.get();
+                    self.structure.extend([now, 9, part.stream.into(), part.number.into(), stats.count]);
+                    if part.stream == 0 {
+                        self.root_sum(stats.gram.packed().iter().chain(&stats.moment).copied().collect());
+                    }
+                }
+            }
+            _ => self.look_at(now, &message.to_wire()),
         }
+    }
+
+    fn look_at(&mut self, now: Tick, message: &wire::Payload) {
         match &message.shape {
             Some(Shape::LinearUpload(upload)) => {
                 let count = upload.stats.as_ref().map_or(0, |stats| stats.count);
@@ -77,13 +88,18 @@ impl Observer {
         add(if self.releases.is_power_of_two() { &mut self.nodes } else { &mut self.others }, &value);
     }
 
-    /// A sum as a whole.
-    fn whole(&mut self, now: Tick, part: &Part) {
-        let stats = part.stats.get();
-        self.structure.extend([now, 4, part.stream.into(), part.number.into(), stats.count]);
-        if part.stream == 0 {
-            self.wholes.push(stats.gram.packed().iter().chain(&stats.moment).copied().collect());
+    /// `y_k = S_k - sum over j < k of c_(k-j) y_j`, in which the first leaf has weight `c_(k-1)`.
+    fn root_sum(&mut self, mut value: Vec<f64>) {
+        let number = self.noised.len();
+        let weights: Vec<f64> = coefficients(number + 1).collect();
+        for (earlier, noised) in self.noised.iter().enumerate() {
+            let weight = weights[number - earlier];
+            value.iter_mut().zip(noised).for_each(|(value, noised)| *value -= weight * noised);
         }
+        let weighted: Vec<f64> = value.iter().map(|value| weights[number] * value).collect();
+        add(&mut self.nodes, &weighted);
+        add(&mut self.others, &value);
+        self.noised.push(value);
     }
 
     /// All that was seen.
@@ -91,28 +107,8 @@ impl Observer {
         let mut numbers = self.nodes;
         numbers.extend(self.others);
         numbers.extend(self.means);
-        numbers.extend(first_leaf(&self.wholes));
         Transcript { structure: self.structure, numbers }
     }
-}
-
-fn read(message: &wire::Payload) -> Result<PrivateMsg, Misbehaviour> {
-    cahoots_core::message::decode(&message.encode_to_vec())
-}
-
-/// Of sums with correlated noise, `S = R y`: what independent noise was added to, `y = R^-1 S`, and of these all that tells
-/// of the first leaf, which is in `y_k` with weight `c_(k-1)`. `R^-1` has `-c_j / (2j - 1)` on diagonal j.
-fn first_leaf(wholes: &[Vec<f64>]) -> Vec<f64> {
-    let weights: Vec<f64> = correlated::coefficients(wholes.len()).collect();
-    let mut score = Vec::new();
-    for (k, weight) in weights.iter().enumerate() {
-        for (j, c) in weights[..=k].iter().enumerate() {
-            let inverse = -c / (2.0 * j as f64 - 1.0);
-            let part: Vec<f64> = wholes[k - j].iter().map(|value| weight * inverse * value).collect();
-            add(&mut score, &part);
-        }
-    }
-    score
 }
 
 fn add(to: &mut Vec<f64>, values: &[f64]) {

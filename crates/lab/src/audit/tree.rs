@@ -46,7 +46,7 @@ pub(super) fn subjects() -> Vec<Subject> {
         tree("tree-text", "the same with the noise of the paper's text", 1e-5, text).share(0.2),
         tree("tree-short", "analytic noise for epsilon = 1.5", 1e-5, deviation(1.5, 1e-5, Analytic, LEVELS))
             .control()
-            .share(0.2),
+            .share(0.5),
         tree("tree-broken", "noise that forgets the levels", 1e-5, deviation(1.0, 1e-5, Analytic, 1))
             .control()
             .share(0.2),
@@ -75,8 +75,8 @@ fn gram() -> Subject {
 }
 
 fn privatizer(deviation: f64) -> Privatizer {
-    let plan = Plan { uploads: RELEASES, reports: 0, renewals: 0 };
-    Privatizer::new(Gaussian::of_deviation("sd", deviation).unwrap_or(Gaussian::NONE), 2, plan)
+    let noise = Gaussian::of_deviation("sd", deviation).unwrap_or(Gaussian::NONE);
+    Privatizer::new(noise, 2, Plan { uploads: RELEASES, reports: 0, renewals: 0 })
 }
 
 fn leaf(privatizer: &Privatizer, observation: Option<Observation>) -> LinearStats {

@@ -8,8 +8,8 @@ use cahoots_privacy::{Budget, Calibration, Gaussian, Plan, Privatizer, ReleaseKi
 use super::Subject;
 use super::message::rng;
 
-/// Releases that noise is made for.
-const RELEASES: u64 = 8;
+/// Releases that noise is made for: those after 4, 8, 16 and 32 observations.
+const PLAN: Plan = Plan { uploads: 4, reports: 0, renewals: 0 };
 
 /// Observations before and after which an upload may come.
 const OBSERVATIONS: u64 = 60;
@@ -33,6 +33,13 @@ pub(super) fn subjects() -> Vec<Subject> {
     ]
 }
 
+/// Analytic noise for epsilon = 1, for so many levels of so many trees.
+fn noise(levels: u32, trees: u32) -> Gaussian {
+    let budget = Budget { epsilon: 1.0, delta: 1e-5, calibration: Calibration::Analytic };
+    let deviation = budget.deviation(levels, trees, 2).unwrap_or(0.0);
+    Gaussian::of_deviation("sd", deviation).unwrap_or(Gaussian::NONE)
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Trigger {
     /// Counts of observations are public.
@@ -43,11 +50,7 @@ enum Trigger {
 
 /// A client that observes e1 again and again; the first time it may have been 0.
 fn uploads(second: bool, seed: u64, trigger: Trigger) -> Transcript {
-    let budget = Budget { epsilon: 1.0, delta: 1e-5, calibration: Calibration::Analytic };
-    let plan = Plan { uploads: RELEASES, reports: 0, renewals: 0 };
-    let deviation = budget.deviation(plan.levels(), 1, 2).unwrap_or(0.0);
-    let noise = Gaussian::of_deviation("sd", deviation).unwrap_or(Gaussian::NONE);
-    let mut privatizer = Privatizer::new(noise, 1, plan);
+    let mut privatizer = Privatizer::new(noise(PLAN.levels(), 1), 1, PLAN);
     let (mut rng, mut paid) = (rng(seed), 0);
     let mut buffer = LinearStats::empty(1);
     let (mut exact_gram, mut last, mut structure, mut nodes) = (0.0, 0, Vec::new(), [0.0; 2]);
@@ -81,10 +84,8 @@ fn uploads(second: bool, seed: u64, trigger: Trigger) -> Transcript {
 /// Two users of a local server, whose mean rewards part by just enough, or by just less: one reward decides. Each report
 /// has all the noise it takes.
 fn clusters(second: bool, seed: u64, by_exact_data: bool) -> Transcript {
-    let budget = Budget { epsilon: 1.0, delta: 1e-5, calibration: Calibration::Analytic };
     // Twice: an observation may be reported with its cluster, and again with a part of it.
-    let noise =
-        Gaussian::of_deviation("sd", budget.deviation(1, 2, 1).unwrap_or(0.0)).unwrap_or(Gaussian::NONE);
+    let noise = noise(1, 2);
     let mut rng = rng(seed);
     let rewards = [12.0 + f64::from(second), 0.0];
     let apart = by_exact_data && (rewards[0] - rewards[1]) / 24.0 > 0.51;

@@ -66,7 +66,7 @@ impl Cut {
         let (first, second) = (sorted(first), sorted(second));
         let mut pooled: Vec<f64> = first.iter().chain(&second).copied().collect();
         pooled.sort_by(f64::total_cmp);
-        let mut thresholds: Vec<f64> = places(pooled.len()).map(|place| pooled[place]).collect();
+        let mut thresholds: Vec<f64> = places(pooled.len()).into_iter().map(|place| pooled[place]).collect();
         thresholds.dedup();
         let mut best = (Cut { test, threshold: pooled[0], above: true, for_first: false }, f64::NEG_INFINITY);
         for threshold in thresholds {
@@ -102,11 +102,16 @@ impl Cut {
     }
 }
 
-/// Places in a sorted list, finer towards both ends, where losses are largest.
-fn places(length: usize) -> impl Iterator<Item = usize> {
-    (1..200).map(move |i| {
-        let part = f64::from(i) / 200.0;
+/// Places in a sorted list: all of a short one; of a long one some, finer towards both ends, where losses are largest.
+fn places(length: usize) -> Vec<usize> {
+    const MOST: usize = 200;
+    if length <= MOST {
+        return (0..length).collect();
+    }
+    let place = |i: usize| {
+        let part = i as f64 / MOST as f64;
         let bent = 0.5 + 0.5 * libm::tanh(9.0 * (part - 0.5)) / libm::tanh(4.5);
         (bent * (length - 1) as f64) as usize
-    })
+    };
+    (1..MOST).map(place).collect()
 }

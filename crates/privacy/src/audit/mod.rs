@@ -147,10 +147,12 @@ impl Trained {
         let (first_fit, first_choose) = first.split_at(first.len() * 2 / 3);
         let (second_fit, second_choose) = second.split_at(second.len() * 2 / 3);
         let whole = Score::train(first_fit, second_fit, usize::MAX);
-        let mut scores = vec![whole.using(Uses::Both)];
+        // Of those that promise the same, the first: structure can be told after few runs, numbers cannot.
+        let mut scores = Vec::new();
         if whole.sees_structure() && whole.numbers() > 0 {
             scores.extend([whole.using(Uses::Structure), whole.using(Uses::Numbers)]);
         }
+        scores.push(whole.using(Uses::Both));
         if whole.numbers() > FEW {
             scores.push(Score::train(first_fit, second_fit, whole.numbers().div_ceil(2)));
         }

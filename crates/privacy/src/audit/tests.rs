@@ -92,3 +92,10 @@ fn a_time_gives_away_what_the_numbers_hide() {
     let audit = gaussian(1.0, 1.0, true, 4, 2000);
     assert!(audit.verdict() == Verdict::Contradicts && audit.measured > 4.0, "{audit:?}");
 }
+
+/// Live runs are few.
+#[test]
+fn twenty_runs_are_enough_for_what_is_the_same_every_time() {
+    let audit = gaussian(1.0, 1.0, true, 4, 20);
+    assert!(audit.verdict() == Verdict::Contradicts, "{audit:?}");
+}

@@ -1,5 +1,6 @@
 //! Each mechanism with its pseudocode, its sensitivity, how its releases compose, and what is public: what a reader
-//! needs to check a guarantee against the code beside it. `cahoots audit` measures the same ones.
+//! needs to check a guarantee against the code beside it. `cahoots audit` measures the same ones. Noise that is
+//! correlated over releases, and noise on single observations, have theirs in [`correlated`](crate::correlated).
 
 #[doc = include_str!("laplace.md")]
 pub mod laplace {}

@@ -60,7 +60,7 @@ enum World {
 
 const ZERO_OR_ONE: [[f64; 2]; 2] = [[0.0, 0.0], [1.0, 0.0]];
 
-pub(super) const SUBJECTS: [LiveSubject; 3] = [
+pub(super) static SUBJECTS: [LiveSubject; 3] = [
     LiveSubject {
         name: "cdp-mab",
         about: "a first reward of 0 or 1: the means of the first round, and when they come",
@@ -83,12 +83,12 @@ pub(super) const SUBJECTS: [LiveSubject; 3] = [
     },
     LiveSubject {
         name: "trigger-broken",
-        about: "the same for fclub-dc, which uploads when its exact determinant has grown by 38, and times alone",
+        about: "the same for fclub-dc, which uploads when its exact determinant has grown twentyfold; times alone",
         stated: Stated { epsilon: 1.0, delta: 1e-5, gaussian: true },
         control: true,
         times_only: true,
         algorithm: "fclub-dc",
-        params: "upload_ratio = 38.0\ndownload_ratio = 38.0",
+        params: "upload_ratio = 20.0\ndownload_ratio = 20.0",
         world: World::Linear { observations: 60, first: ZERO_OR_ONE },
     },
 ];
@@ -99,10 +99,14 @@ impl LiveSubject {
         format!("  {:24} {}", self.name, self.about)
     }
 
-    fn words(&self, verdict: Verdict) -> &'static str {
+    /// `alike`: times and structure were the same in every run.
+    fn words(&self, verdict: Verdict, alike: bool) -> &'static str {
         match (self.control, verdict) {
             (false, Verdict::Agrees) => "agrees with the statement",
-            (false, Verdict::SaysNothing) => "says nothing about the noise; times and structure are alike",
+            (false, Verdict::SaysNothing) if alike => {
+                "says nothing about the noise; times and structure were the same in every run"
+            }
+            (false, Verdict::SaysNothing) => "says nothing",
             (false, Verdict::Contradicts) => "CONTRADICTS the statement",
             (true, Verdict::Contradicts) => "broken on purpose, and caught",
             (true, _) => "broken on purpose, and NOT caught",
@@ -143,15 +147,21 @@ pub(super) fn run(name: &str, trials: Option<u64>, as_json: bool) -> Result<(), 
             };
             (0..trials).map(run).collect()
         };
-        let audit = Audit::of(subject.stated, &runs(0)?, &runs(1)?);
+        let (first, second) = (runs(0)?, runs(1)?);
+        if first.iter().chain(&second).any(|run| run.structure.is_empty()) {
+            let problem = "nothing was sent in some run, so there is nothing to audit";
+            return Err(LabError::Failed(format!("{}: {problem}", subject.name)));
+        }
+        let alike = first.iter().chain(&second).all(|run| run.structure == first[0].structure);
+        let audit = Audit::of(subject.stated, &first, &second);
         let (verdict, seconds) = (audit.verdict(), begun.elapsed().as_secs_f64());
-        let words = subject.words(verdict);
+        let words = subject.words(verdict, alike);
         if (verdict == Verdict::Contradicts) != subject.control && wrong.is_none() {
             wrong = Some(format!("{}: {words}", subject.name));
         }
         if as_json {
             let finding = json!({ "mechanism": subject.name, "live": true, "control": subject.control,
-                "verdict": verdict, "seconds": seconds, "audit": audit });
+                "verdict": verdict, "alike": alike, "seconds": seconds, "audit": audit });
             print::out(&format!("{finding}\n"))?;
         } else {
             print::out(&format!(
@@ -188,7 +198,7 @@ impl Nodes {
             World::Linear { .. } => setting.with_hosts([NodeId(0), NodeId(1)]),
             World::Arms { .. } => setting,
         };
-        let params = subject.params.parse().map_err(|e| NodeError::Config(format!("{e}")))?;
+        let params = subject.params.parse::<toml::Table>().map_err(|e| NodeError::Config(e.to_string()))?;
         let terms = Terms::new(&self.known, subject.algorithm, &params, setting, 0)?;
         watched::take();
         let coordinator = self.coordinator(folder.path(), terms)?;
@@ -254,9 +264,9 @@ impl Nodes {
                 }
             }
             until(|| client.status().unconfirmed == 0)?;
-            for (from, message) in watched::take() {
+            for (from, show) in watched::take() {
                 if from == NodeId(0) {
-                    observer.look(observation, &message);
+                    show(&mut observer, observation);
                 }
             }
         }
@@ -289,7 +299,9 @@ mod tests {
         let broken = SUBJECTS.iter().find(|subject| subject.name == "trigger-broken").unwrap();
         let runs = |second| (0..20).map(|_| nodes.run(broken, second).unwrap()).collect::<Vec<_>>();
         let (zero, one) = (runs(0), runs(1));
-        assert_eq!((zero[0].structure[0], one[0].structure[0]), (38, 37), "the first upload");
+        let first_upload = |run: &Transcript| run.structure.first().copied();
+        assert!(first_upload(&one[0]).is_some());
+        assert_eq!(first_upload(&zero[0]), first_upload(&one[0]).map(|observation| observation + 1));
         let audit = Audit::of(broken.stated, &zero, &one);
         assert_eq!(audit.verdict(), Verdict::Contradicts, "{audit:?}");
     }

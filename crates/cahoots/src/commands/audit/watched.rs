@@ -3,16 +3,20 @@
 use std::sync::{Mutex, PoisonError};
 
 use cahoots_core::{
-    Algorithm, Claim, Cx, Machine, Membership, Message, Misbehaviour, NodeId, ParamError, Ruling, Seat,
-    Seating, Setting, wire,
+    Algorithm, Claim, Cx, Machine, Membership, Misbehaviour, NodeId, ParamError, Ruling, Seat, Seating,
+    Setting, Tick, Unit,
 };
+use cahoots_lab::audit::Observer;
 use serde::{Deserialize, Serialize};
 
+/// A message, ready to be shown to an observer.
+type Shown = Box<dyn FnOnce(&mut Observer, Tick) + Send>;
+
 /// What all watched servers of this process have been told: by whom, what. Live runs are made one after the other.
-static TOLD: Mutex<Vec<(NodeId, wire::Payload)>> = Mutex::new(Vec::new());
+static TOLD: Mutex<Vec<(NodeId, Shown)>> = Mutex::new(Vec::new());
 
 /// Takes what has been told since the last time.
-pub(super) fn take() -> Vec<(NodeId, wire::Payload)> {
+pub(super) fn take() -> Vec<(NodeId, Shown)> {
     std::mem::take(&mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -40,6 +44,14 @@ impl<A: Algorithm> Algorithm for Watched<A> {
 
     fn privacy(valid: &A::Valid) -> Option<Claim> {
         A::privacy(valid)
+    }
+
+    fn unit(valid: &A::Valid) -> Unit {
+        A::unit(valid)
+    }
+
+    fn deployable(valid: &A::Valid) -> Result<(), ParamError> {
+        A::deployable(valid)
     }
 
     fn clips(valid: &A::Valid) -> Option<(f64, f64)> {
@@ -72,7 +84,9 @@ impl<S: Machine> Machine for Server<S> {
         message: S::Msg,
         cx: &mut Cx<'_, S::Msg>,
     ) -> Result<(), Misbehaviour> {
-        TOLD.lock().unwrap_or_else(PoisonError::into_inner).push((from, message.to_wire()));
+        let seen = message.clone();
+        let shown: Shown = Box::new(move |observer, now| observer.look(now, &seen));
+        TOLD.lock().unwrap_or_else(PoisonError::into_inner).push((from, shown));
         self.0.on_message(from, message, cx)
     }
 
