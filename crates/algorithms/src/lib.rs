@@ -16,6 +16,7 @@ pub mod hetofed;
 pub mod kit;
 pub mod linucb_alone;
 pub mod pf_ucb;
+pub mod private;
 pub mod registry;
 pub mod sync_linucb;
 pub mod ucb_alone;

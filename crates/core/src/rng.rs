@@ -1,9 +1,10 @@
 //! Random streams that are positions, not generators: a [`Stream`] is built
 //! where it is used, from a key that the driver holds and a position that is
 //! part of the state. Policy and privacy have keys of their own, so that turning
-//! privacy off changes no decision.
+//! privacy off changes no decision. Decisions are drawn with ChaCha8, which is quick;
+//! noise, on which a guarantee rests, with ChaCha20.
 
-use rand_chacha::ChaCha8Rng;
+use rand_chacha::{ChaCha8Rng, ChaCha20Rng};
 use rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +57,7 @@ impl Keys {
 
     /// The stream that privacy noise is drawn from.
     pub fn privacy(&self, node: NodeId, position: u64) -> Stream {
-        Stream::new(&self.privacy, stream_id(node, 2), u128::from(position))
+        Stream { noise: true, ..Stream::new(&self.privacy, stream_id(node, 2), u128::from(position)) }
     }
 }
 
@@ -78,31 +79,53 @@ pub struct Stream {
     key: [u8; 32],
     id: u64,
     start: u128,
-    generator: Option<ChaCha8Rng>,
+    /// Privacy noise: drawn with all 20 rounds.
+    noise: bool,
+    generator: Option<Generator>,
+}
+
+/// The cipher behind a stream.
+enum Generator {
+    Decisions(ChaCha8Rng),
+    Noise(ChaCha20Rng),
 }
 
 impl Stream {
     fn new(key: &[u8; 32], id: u64, start: u128) -> Stream {
-        Stream { key: *key, id, start, generator: None }
+        Stream { key: *key, id, start, noise: false, generator: None }
     }
 
     /// Where the next word will come from.
     pub fn position(&self) -> u64 {
-        self.generator.as_ref().map_or(self.start, ChaCha8Rng::get_word_pos) as u64
+        match &self.generator {
+            None => self.start as u64,
+            Some(Generator::Decisions(rng)) => rng.get_word_pos() as u64,
+            Some(Generator::Noise(rng)) => rng.get_word_pos() as u64,
+        }
     }
 
-    fn generator(&mut self) -> &mut ChaCha8Rng {
+    fn generator(&mut self) -> &mut Generator {
         self.generator.get_or_insert_with(|| {
-            let mut rng = ChaCha8Rng::from_seed(self.key);
-            rng.set_stream(self.id);
-            rng.set_word_pos(self.start);
-            rng
+            if self.noise {
+                let mut rng = ChaCha20Rng::from_seed(self.key);
+                rng.set_stream(self.id);
+                rng.set_word_pos(self.start);
+                Generator::Noise(rng)
+            } else {
+                let mut rng = ChaCha8Rng::from_seed(self.key);
+                rng.set_stream(self.id);
+                rng.set_word_pos(self.start);
+                Generator::Decisions(rng)
+            }
         })
     }
 
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
-        self.generator().next_u64()
+        match self.generator() {
+            Generator::Decisions(rng) => rng.next_u64(),
+            Generator::Noise(rng) => rng.next_u64(),
+        }
     }
 
     /// Uniform in [0, 1), on the grid of 2^-53.
@@ -153,6 +176,40 @@ mod tests {
         let mut rest = keys.policy(NodeId(3), half.position());
         let second: Vec<u64> = (0..6).map(|_| rest.bits()).collect();
         assert_eq!(first[4..], second[..]);
+    }
+
+    /// Against Bernstein's definition of ChaCha, written out: counter and stream have 64 bits each.
+    #[test]
+    fn noise_is_drawn_with_twenty_rounds_and_decisions_with_eight() {
+        let keys = Keys::from_seed(7).with_privacy([9; 32]);
+        let node = NodeId(3);
+        let quarter = |s: &mut [u32; 16], a: usize, b: usize, c: usize, d: usize| {
+            for (x, y, z, bits) in [(a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)] {
+                s[x] = s[x].wrapping_add(s[y]);
+                s[z] = (s[z] ^ s[x]).rotate_left(bits);
+            }
+        };
+        let block = |key: [u8; 32], id: u64, rounds: usize| -> [u32; 16] {
+            let word =
+                |i: usize| u32::from_le_bytes([key[4 * i], key[4 * i + 1], key[4 * i + 2], key[4 * i + 3]]);
+            let mut start =
+                [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+            (0..8).for_each(|i| start[4 + i] = word(i));
+            (start[14], start[15]) = (id as u32, (id >> 32) as u32);
+            let mut state = start;
+            for _ in 0..rounds / 2 {
+                for i in 0..4 {
+                    quarter(&mut state, i, 4 + i, 8 + i, 12 + i);
+                }
+                for i in 0..4 {
+                    quarter(&mut state, i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4);
+                }
+            }
+            std::array::from_fn(|i| state[i].wrapping_add(start[i]))
+        };
+        let first = |words: [u32; 16]| u64::from(words[0]) | u64::from(words[1]) << 32;
+        assert_eq!(keys.privacy(node, 0).bits(), first(block([9; 32], stream_id(node, 2), 20)));
+        assert_eq!(keys.policy(node, 0).bits(), first(block(keys.policy, stream_id(node, 1), 8)));
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub use crate::coordinator::inside::SteppedCoordinator;
 use crate::error::NodeError;
 pub use crate::http::inside::{abandon_body, decide_body, reward_body};
 pub use crate::platform::{Bug, File, Opening, Platform, Simulated, SimulatedFile};
-use crate::store::{Recovered, Store, StoreError, Sync};
+use crate::store::{Next, Recovered, Store, StoreError, Sync};
 use crate::terms::Terms;
 
 /// A store, opened or made, on a platform of the caller's.
@@ -25,15 +25,13 @@ pub fn rejoin(platform: &Platform, store: &Path, federation: &str, client: u32) 
 
 /// `cahoots reset`: a store is put aside.
 pub fn reset(platform: &Platform, store: &Path) -> Result<(), StoreError> {
-    Store::set_aside_on(platform, store).map(|_| ())
+    Store::set_aside_on(platform, store, Next::Nothing).map(|_| ())
 }
 
 /// `cahoots restore`: a copy takes the place of a coordinator's store.
 pub fn restore(platform: &Platform, from: &Path, store: &Path, federation: &str) -> Result<(), NodeError> {
     let owner = crate::coordinator::owner(federation);
-    let (copy, _) = Store::open_on(platform, from, &owner, Sync::Disk)?;
-    Store::set_aside_on(platform, store)?;
-    Ok(copy.backup(store)?)
+    Ok(crate::operation::put_back(platform, from, store, &owner, false).map(|_| ())?)
 }
 
 /// What decisions and noise of a node with this secret follow from.

@@ -1,5 +1,9 @@
 //! An algorithm as a deployment needs it: without its type, to be looked up by the name that terms give.
 
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use cahoots_core::drive::{Blueprint, ClientNode, Saved, ServerNode};
@@ -80,7 +84,7 @@ impl Erase for Live {
                 Table::try_from(typed::<A>(params)?).map_err(|e| ParamError::unreadable(e.to_string()))
             },
             check: |params, setting| A::check(typed::<A>(params)?, setting).map(|_| ()),
-            seats: |terms| Ok(Seats::of::<A>(&terms.valid::<A>()?, &terms.setting)),
+            seats: |terms| Ok(Seats::of::<A>(&blueprint::<A>(terms)?.valid, &terms.setting)),
             coordinator: coordinator::<A>,
             client: client::<A>,
             promised: |terms| {
@@ -163,7 +167,29 @@ fn client<A: Algorithm>(
     blueprint::<A>(terms)?.client(me, saved).map_err(|e| NodeError::Config(e.to_string()))
 }
 
-fn blueprint<A: Algorithm>(terms: &Terms) -> Result<Blueprint<A>, NodeError> {
+thread_local! {
+    /// What this thread has made last from terms: a node checks the same ones a few times while it opens, and some checks
+    /// compute tables.
+    static MADE: RefCell<VecDeque<(Terms, Rc<dyn Any>)>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Terms that are remembered.
+const REMEMBERED: usize = 8;
+
+fn blueprint<A: Algorithm>(terms: &Terms) -> Result<Rc<Blueprint<A>>, NodeError> {
+    let same = |(made, what): &(Terms, Rc<dyn Any>)| {
+        let fits = made.params == terms.params && made.setting == terms.setting;
+        if fits { what.clone().downcast::<Blueprint<A>>().ok() } else { None }
+    };
+    if let Some(known) = MADE.with_borrow(|made| made.iter().find_map(same)) {
+        return Ok(known);
+    }
     let params = toml::to_string(&terms.params).expect("parameters that were read from a table");
-    Ok(Blueprint { params, valid: terms.valid::<A>()?, setting: terms.setting.clone().into() })
+    let made =
+        Rc::new(Blueprint::<A> { params, valid: terms.valid::<A>()?, setting: terms.setting.clone().into() });
+    MADE.with_borrow_mut(|all| {
+        all.push_front((terms.clone(), made.clone()));
+        all.truncate(REMEMBERED);
+    });
+    Ok(made)
 }

@@ -15,7 +15,7 @@ use crate::live::Known;
 use crate::platform::{Bug, Platform};
 use crate::privacy::Account;
 use crate::secret;
-use crate::store::{Batch, Store, StoreError, Sync};
+use crate::store::{Batch, Next, Store, StoreError, Sync};
 
 /// Whose file it is.
 pub enum NodeFile {
@@ -133,13 +133,25 @@ pub fn restore(path: &Path, from: &Path) -> Result<Option<PathBuf>, NodeError> {
     if !from.exists() {
         return Err(NodeError::Config(format!("there is no copy {}", from.display())));
     }
+    let client = matches!(file, NodeFile::Client(_));
+    Ok(put_back(&Platform::System, from, file.store(), &file.owner(), client)?)
+}
+
+/// A copy takes the place of a store, which is put aside; says where. Whoever is interrupted does it again.
+pub(crate) fn put_back(
+    platform: &Platform,
+    from: &Path,
+    store: &Path,
+    owner: &str,
+    client: bool,
+) -> Result<Option<PathBuf>, StoreError> {
     // The copy is looked at before anything is moved.
-    let (copy, _) = Store::open(from, &file.owner(), Sync::Disk)?;
-    let aside = Store::set_aside(file.store())?;
-    copy.backup(file.store())?;
-    if let NodeFile::Client(_) = &file {
+    let (copy, _) = Store::open_on(platform, from, owner, Sync::Disk)?;
+    let aside = Store::set_aside_on(platform, store, Next::Copy)?;
+    copy.backup(store)?;
+    if client {
         // What was put aside may have gone on from this copy: its account is charged for that when it starts.
-        let (mut store, _) = Store::open(file.store(), &file.owner(), Sync::Disk)?;
+        let (mut store, _) = Store::open_on(platform, store, owner, Sync::Disk)?;
         let mut batch = Batch::default();
         batch.set(RESTORED, vec![1]);
         store.commit(&batch)?;
@@ -204,7 +216,7 @@ pub(crate) fn start_anew(
         batch.set("secret", secret);
     }
     drop(store);
-    let aside = Store::set_aside_on(platform, path)?;
+    let aside = Store::set_aside_on(platform, path, Next::Nothing)?;
     let (mut fresh, _) = Store::open_on(platform, path, owner, Sync::Disk)?;
     fresh.commit(&batch)?;
     Ok(Some(aside))

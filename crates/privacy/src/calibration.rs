@@ -4,7 +4,8 @@ use cahoots_core::ParamError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::gaussian::{epsilon_of, ratio_of};
+use crate::gaussian::{Gaussian, ratio_of};
+use crate::grid::Grid;
 
 /// How far one observation moves one node, in standard deviations of that node's noise times its scale:
 /// half the squared Frobenius norm of z z' - w w' with |z|^2, |w|^2 <= 2 is at most 4.
@@ -34,7 +35,40 @@ pub struct Budget {
     pub calibration: Calibration,
 }
 
+/// A promise may fail with this probability at most, unless one insists: with many observations, one that fails once
+/// in a few thousand fails for somebody.
+pub const LARGEST_DELTA: f64 = 1e-5;
+
 impl Budget {
+    /// A budget as a user states it: `dp_delta` is no matter of taste, so it has no default, and a large one needs
+    /// `large_delta = true`.
+    pub fn stated(
+        epsilon: f64,
+        delta: Option<f64>,
+        large_delta: bool,
+        calibration: Calibration,
+    ) -> Result<Budget, ParamError> {
+        if epsilon == f64::INFINITY {
+            return Budget::check(epsilon, delta.unwrap_or(LARGEST_DELTA), calibration);
+        }
+        let delta = delta.ok_or_else(|| {
+            ParamError::new(
+                "dp_delta",
+                "state how often the promise may fail: dp_delta = 1e-5, or less (for one in n observations, below 1 / n)",
+            )
+        })?;
+        let budget = Budget::check(epsilon, delta, calibration)?;
+        if delta > LARGEST_DELTA && !large_delta {
+            let problem = format!(
+                "{delta} is a promise that may fail for one observation in {:.0}: at most {LARGEST_DELTA}, unless you \
+                 insist with large_delta = true",
+                1.0 / delta
+            );
+            return Err(ParamError::new("dp_delta", problem));
+        }
+        Ok(budget)
+    }
+
     /// Refuses what is no budget.
     pub fn check(epsilon: f64, delta: f64, calibration: Calibration) -> Result<Budget, ParamError> {
         if epsilon != f64::INFINITY {
@@ -44,24 +78,43 @@ impl Budget {
         Ok(Budget { epsilon, delta, calibration })
     }
 
-    /// Scale s of the noise of one node (off the diagonal; on it, sqrt 2 times as much), for a tree of
-    /// `levels` levels.
-    pub fn deviation(&self, levels: u32) -> f64 {
+    /// Scale s of the noise of one node (off the diagonal; on it, sqrt 2 times as much), where an observation may
+    /// be in `trees` trees of `levels` levels, one after the other, and nodes hold `values` numbers. The published
+    /// scales speak of one tree; where that is not enough for all of them, they are raised.
+    pub fn deviation(&self, levels: u32, trees: u32, values: usize) -> Result<f64, ParamError> {
         if self.epsilon == f64::INFINITY {
-            return 0.0;
+            return Ok(0.0);
         }
-        let root = f64::from(levels).sqrt();
+        let nodes = levels as usize * trees as usize;
+        let needed = self.needed(NODE_SENSITIVITY * (nodes as f64).sqrt(), nodes.saturating_mul(values))?;
+        // Algorithm 5 counts one level more than there is.
+        let root = f64::from(levels + 1).sqrt();
         let log = libm::log(2.0 / self.delta);
-        match self.calibration {
-            Calibration::Text => 8.0 * root * log / self.epsilon,
-            Calibration::Alg5 => 8.0 * root * log.sqrt() / self.epsilon,
-            Calibration::Analytic => NODE_SENSITIVITY * root / ratio_of(self.epsilon, self.delta),
-        }
+        Ok(match self.calibration {
+            Calibration::Text => needed.max(8.0 * root * log / self.epsilon),
+            Calibration::Alg5 => needed.max(8.0 * root * log.sqrt() / self.epsilon),
+            Calibration::Analytic => needed,
+        })
     }
 
-    /// What a tree of `levels` levels with this noise really loses.
-    pub fn true_epsilon(&self, levels: u32) -> f64 {
-        epsilon_of(NODE_SENSITIVITY * f64::from(levels).sqrt() / self.deviation(levels), self.delta)
+    /// The noise that is needed for a sensitivity, over `values` numbers that are rounded before they get it.
+    pub fn gaussian(&self, sensitivity: f64, values: usize) -> Result<Gaussian, ParamError> {
+        if self.epsilon == f64::INFINITY {
+            return Ok(Gaussian::NONE);
+        }
+        Gaussian::of_deviation("dp_epsilon", self.needed(sensitivity, values)?)
+    }
+
+    /// s = (sensitivity + rounding) / ratio, where rounding grows with s: each of the values moves by up to one step of
+    /// a grid of [`Grid::FINENESS`] binary places below s.
+    fn needed(&self, sensitivity: f64, values: usize) -> Result<f64, ParamError> {
+        let ratio = ratio_of(self.epsilon, self.delta);
+        let rounding = (values as f64).sqrt() * libm::ldexp(1.0, -Grid::FINENESS) / ratio;
+        if rounding > 0.5 {
+            let problem = format!("{} asks for noise too coarse for {values} numbers at once", self.epsilon);
+            return Err(ParamError::new("dp_epsilon", problem));
+        }
+        Ok(sensitivity / ratio / (1.0 - rounding))
     }
 }
 
@@ -79,8 +132,9 @@ impl Calibration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gaussian::epsilon_of;
 
-    /// The table of the reading guide: epsilon 1, ten levels.
+    /// The table of the reading guide: epsilon 1, ten levels, as each counts them.
     #[test]
     fn the_three_scales_at_ten_levels() {
         for (calibration, delta, expected) in [
@@ -91,17 +145,55 @@ mod tests {
             (Calibration::Analytic, 0.1, 6.87),
             (Calibration::Analytic, 1e-5, 23.6),
         ] {
-            let found = Budget { epsilon: 1.0, delta, calibration }.deviation(10);
+            let levels = if calibration == Calibration::Analytic { 10 } else { 9 };
+            let found = Budget { epsilon: 1.0, delta, calibration }.deviation(levels, 1, 1).unwrap();
             assert!((found - expected).abs() < 0.006 * expected, "{calibration:?} {delta}: {found}");
         }
     }
 
     #[test]
     fn the_published_scales_lose_less_than_they_say_and_the_analytic_one_exactly_that() {
-        let truth = |calibration, delta| Budget { epsilon: 1.0, delta, calibration }.true_epsilon(10);
-        assert!((truth(Calibration::Analytic, 1e-5) - 1.0).abs() < 1e-6);
+        let truth = |calibration, delta| {
+            let deviation = Budget { epsilon: 1.0, delta, calibration }.deviation(10, 1, 1).unwrap();
+            epsilon_of(NODE_SENSITIVITY * 10f64.sqrt() / deviation, delta)
+        };
+        assert!((truth(Calibration::Analytic, 1e-5) - 1.0).abs() < 1e-4);
         assert!(truth(Calibration::Text, 1e-5) < 0.1);
         assert!(truth(Calibration::Alg5, 1e-5) < 0.3);
+    }
+
+    /// Many trees, many numbers, little privacy loss: what rounding and renewals add is within what was asked for.
+    #[test]
+    fn no_calibration_spends_more_than_was_asked_for() {
+        for calibration in [Calibration::Text, Calibration::Alg5, Calibration::Analytic] {
+            for (epsilon, delta) in [(1.0, 0.1), (1.0, 1e-5), (0.05, 1e-6), (8.0, 1e-5)] {
+                for (levels, trees, values) in [(1, 1, 2), (12, 40, 350), (17, 3, 20_000)] {
+                    let budget = Budget { epsilon, delta, calibration };
+                    let noise = Gaussian::of_deviation("s", budget.deviation(levels, trees, values).unwrap());
+                    let noise = noise.unwrap();
+                    let one = NODE_SENSITIVITY + (values as f64).sqrt() * noise.step();
+                    let all = one * f64::from(levels * trees).sqrt() / noise.deviation();
+                    let spent = epsilon_of(all, delta);
+                    assert!(spent <= epsilon, "{budget:?} {levels} {trees} {values}: {spent}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_delta_is_stated_and_small_unless_one_insists() {
+        let stated = |delta, insist| Budget::stated(1.0, delta, insist, Calibration::Analytic);
+        assert_eq!(stated(Some(1e-5), false).unwrap().delta, 1e-5);
+        assert_eq!(stated(Some(0.1), true).unwrap().delta, 0.1);
+        for refused in
+            [stated(None, false), stated(None, true), stated(Some(0.1), false), stated(Some(1.0), true)]
+        {
+            assert_eq!(refused.unwrap_err().key, "dp_delta");
+        }
+        assert!(
+            Budget::stated(f64::INFINITY, None, false, Calibration::Analytic).is_ok(),
+            "nothing is promised"
+        );
     }
 
     #[test]
@@ -109,6 +201,8 @@ mod tests {
         assert_eq!(Budget::check(0.0, 0.1, Calibration::Text).unwrap_err().key, "dp_epsilon");
         assert_eq!(Budget::check(1.0, 0.0, Calibration::Text).unwrap_err().key, "dp_delta");
         let none = Budget::check(f64::INFINITY, 0.1, Calibration::Analytic).unwrap();
-        assert_eq!(none.deviation(10), 0.0);
+        assert_eq!(none.deviation(10, 1, 1), Ok(0.0));
+        let fine = Budget::check(1e-6, 1e-6, Calibration::Analytic).unwrap();
+        assert_eq!(fine.deviation(10, 1, 20_000).unwrap_err().key, "dp_epsilon");
     }
 }

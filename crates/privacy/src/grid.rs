@@ -11,7 +11,7 @@ pub struct Grid {
 
 impl Grid {
     /// Steps in one unit of scale are at least 2 to this power: far more than the 1024 that are needed.
-    const FINENESS: i32 = 20;
+    pub const FINENESS: i32 = 20;
 
     /// The grid of integers.
     pub const INTEGERS: Grid = Grid { exponent: 0 };
@@ -72,6 +72,11 @@ impl Scale {
     /// There is no noise.
     pub fn is_none(self) -> bool {
         self.steps == 0
+    }
+
+    /// Steps of the grid in it.
+    pub fn steps(self) -> u64 {
+        self.steps
     }
 
     /// Its value.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exact::discrete_laplace;
 use crate::grid::{Grid, Scale};
+use crate::polya;
 
 /// Laplace noise on a power-of-two grid, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +57,22 @@ impl Laplace {
     /// `exact` with noise.
     pub fn noised(&self, exact: f64, rng: &mut Stream) -> f64 {
         self.0.noised(exact, |steps| discrete_laplace(rng, steps))
+    }
+
+    /// `exact` with one of `parts` shares of the noise: the shares of all add up to it.
+    pub fn shared(&self, exact: f64, parts: u32, rng: &mut Stream) -> f64 {
+        self.0.noised(exact, |steps| polya::share(rng, steps, parts))
+    }
+
+    /// The loss of releasing one sum of which only `present` of `parts` shares of the noise have arrived, rounding
+    /// included.
+    pub fn epsilon_of_shares(&self, sensitivity: f64, present: u32, parts: u32) -> f64 {
+        if self.is_none() || present >= parts {
+            return self.epsilon(sensitivity, 1);
+        }
+        // Rounding moves a whole number of steps by at most one more.
+        let moved = libm::floor(sensitivity / self.step()) as u64 + 1;
+        polya::epsilon_of(self.0.steps(), moved, present, parts)
     }
 
     /// The loss of releasing `values` numbers, rounding included.

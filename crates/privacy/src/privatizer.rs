@@ -2,35 +2,63 @@
 //!
 //! Uploads telescope: each carries the difference of two sums' noise, so that all of them together have the
 //! noise of the latest sum. When a cluster falls apart, its parts start trees of their own with all their
-//! history in the first leaf: that history is released once more, and the accountant is told.
+//! history in the first leaf: that history is released once more. Noise is made for a stated number of such
+//! renewals, uploads and reports; what would be one more is not released ([`Plan`]).
 
 use cahoots_core::{Composition, LinearStats, Mechanism, Noise, ReleaseFact, Stream, Symmetric};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::NODE_SENSITIVITY;
 use crate::gaussian::Gaussian;
-use crate::tree::{Perturbation, Tree};
+use crate::tree::{Perturbation, Tree, levels_for};
 
-/// What one unit is.
-pub const UNIT: &str = "one observation (context and reward)";
+/// What one unit is. That an observation was made, and when, is public; another one in its place has another context
+/// and another reward.
+pub const UNIT: &str =
+    "one observation (context and reward; another in its place that leaves users in the same clusters)";
 
 /// Who sees what is released.
 pub const OBSERVER: &str = "all parties outside its local server";
+
+/// How much will be released, at most: noise is made for it, and nothing goes beyond it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Uploads through one tree.
+    pub uploads: u64,
+    /// Reports through one tree.
+    pub reports: u64,
+    /// How often the history of one observation may be released again in a tree of its own.
+    pub renewals: u32,
+}
+
+impl Plan {
+    /// Levels of a tree for this many releases.
+    pub fn levels(&self) -> u32 {
+        levels_for(self.uploads.saturating_add(self.reports))
+    }
+
+    /// Trees that one observation may be in, one after the other.
+    pub fn trees(&self) -> u32 {
+        self.renewals.saturating_add(1)
+    }
+}
 
 /// A cluster's tree, and what of its noise has been sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Privatizer {
     noise: Gaussian,
     dim: usize,
-    /// Levels of a new tree.
-    levels: u32,
-    /// Made with the first release.
-    tree: Option<Tree>,
+    plan: Plan,
+    tree: Tree,
+    /// Something has been released through this tree.
+    used: bool,
+    uploads: u64,
+    reports: u64,
     /// The noise in all that has been uploaded.
     sent: Option<Perturbation>,
     /// The noise in the last report.
     reported: Option<Perturbation>,
-    /// Levels of the trees that the same observations were in before.
+    /// Trees that the same observations were in before.
     before: u32,
 }
 
@@ -44,37 +72,37 @@ pub enum ReleaseKind {
 }
 
 impl Privatizer {
-    /// For statistics of this dimension; noise of 0 gives none.
-    pub fn new(noise: Gaussian, dim: usize, levels: u32) -> Privatizer {
-        Privatizer { noise, dim, levels, tree: None, sent: None, reported: None, before: 0 }
+    /// For statistics of this dimension; noise of 0 gives none, and then nothing is limited.
+    pub fn new(noise: Gaussian, dim: usize, plan: Plan) -> Privatizer {
+        let tree = Tree::new(noise, dim, plan.levels());
+        let (sent, reported) = (None, None);
+        Privatizer { noise, dim, plan, tree, used: false, uploads: 0, reports: 0, sent, reported, before: 0 }
     }
 
-    /// For a part of what was one cluster until now.
-    pub fn child(&self) -> Privatizer {
-        Privatizer { before: self.lineage(), ..Privatizer::new(self.noise, self.dim, self.levels) }
+    /// For a part of what was one cluster until now; `None` if that was the last tree that its history may be in.
+    pub fn child(&self) -> Option<Privatizer> {
+        let before = self.before + u32::from(self.used);
+        let may = self.noise.is_none() || before < self.plan.trees();
+        may.then(|| Privatizer { before, ..Privatizer::new(self.noise, self.dim, self.plan) })
     }
 
     /// Nodes that an observation has been in, in this tree and in those before.
     pub fn lineage(&self) -> u32 {
-        self.before + self.tree.as_ref().map_or(0, Tree::levels)
+        (self.before + u32::from(self.used)) * self.plan.levels()
     }
 
-    /// The tree; none before the first release.
-    pub fn tree(&self) -> Option<&Tree> {
-        self.tree.as_ref()
+    /// Whether one more release of this kind is within the plan.
+    pub fn may(&self, kind: ReleaseKind) -> bool {
+        self.noise.is_none()
+            || match kind {
+                ReleaseKind::Upload => self.uploads < self.plan.uploads,
+                ReleaseKind::Report => self.reports < self.plan.reports,
+            }
     }
 
     /// There is no noise.
     pub fn is_none(&self) -> bool {
         self.noise.is_none()
-    }
-
-    /// The noise that the next upload will have, drawn in advance.
-    pub fn tentative(&self) -> Option<Perturbation> {
-        if self.noise.is_none() {
-            return None;
-        }
-        self.tree.as_ref().map(|tree| tree.next().minus(self.sent.as_ref()))
     }
 
     /// Rounds a leaf to the grid of the noise, so that sums of leaves are exact and rounding gives nothing away.
@@ -113,13 +141,18 @@ pub struct PrivatizerRelease<'a> {
 }
 
 impl Mechanism<LinearStats> for PrivatizerRelease<'_> {
-    /// `exact` must have been rounded, leaf by leaf.
+    /// `exact` must have been rounded, leaf by leaf, and the release be within the plan.
     fn release(&mut self, mut exact: LinearStats, rng: &mut Stream) -> LinearStats {
-        let Privatizer { noise, dim, levels, tree, sent, reported, before } = &mut *self.privatizer;
-        let tree = tree.get_or_insert_with(|| Tree::new(*noise, *dim, *levels, rng));
-        let lineage = *before + tree.levels();
+        assert!(self.privatizer.may(self.kind), "a release more than the noise was made for");
+        self.privatizer.used = true;
+        let lineage = self.privatizer.lineage();
         self.levels = lineage.saturating_sub(*self.paid);
         *self.paid = lineage.max(*self.paid);
+        let Privatizer { noise, tree, uploads, reports, sent, reported, .. } = &mut *self.privatizer;
+        *match self.kind {
+            ReleaseKind::Upload => uploads,
+            ReleaseKind::Report => reports,
+        } += 1;
         if noise.is_none() {
             return exact;
         }
@@ -167,8 +200,10 @@ mod tests {
         Keys::from_seed(seed).privacy(NodeId(0), 0)
     }
 
-    fn privatizer(deviation: f64, levels: u32) -> Privatizer {
-        Privatizer::new(Gaussian::of_deviation("noise", deviation).unwrap(), 3, levels)
+    /// Levels for so many uploads and as many reports.
+    fn privatizer(deviation: f64, uploads: u64) -> Privatizer {
+        let plan = Plan { uploads, reports: uploads, renewals: 2 };
+        Privatizer::new(Gaussian::of_deviation("noise", deviation).unwrap(), 3, plan)
     }
 
     fn leaf(privatizer: &Privatizer, i: u32) -> LinearStats {
@@ -184,21 +219,14 @@ mod tests {
     }
 
     #[test]
-    fn uploads_add_up_to_the_latest_sum_and_the_noise_was_known_before() {
+    fn uploads_add_up_to_the_latest_sum() {
         let (mut rng, mut paid) = (rng(5), 0);
-        let mut privatizer = privatizer(2.0, 5);
+        let mut privatizer = privatizer(2.0, 9);
         let (mut total, mut exact) = (LinearStats::empty(3), LinearStats::empty(3));
         for i in 0..9 {
             let leaf = leaf(&privatizer, i);
             exact.merge(&leaf);
-            let promised = privatizer.tentative();
-            let released =
-                privatizer.mechanism(ReleaseKind::Upload, &mut paid).release(leaf.clone(), &mut rng);
-            if let Some(promised) = promised {
-                let noise = released.moment[0] - leaf.moment[0];
-                assert!((noise - promised.moment[0]).abs() < 1e-9);
-            }
-            total.merge(&released);
+            total.merge(&privatizer.mechanism(ReleaseKind::Upload, &mut paid).release(leaf, &mut rng));
         }
         // A report of the same sum, one leaf later: only the noise differs.
         let latest = privatizer.sent.clone().unwrap();
@@ -222,7 +250,7 @@ mod tests {
         assert_eq!(sum.moment[1], leaf(&privatizer, 1).moment[1] + second.moment[1] + noise.moment[1]);
     }
 
-    /// Uploads and reports of a tree that has long outgrown its plan, as whoever receives them looks at them.
+    /// Uploads and reports of a tree, as whoever receives them looks at them.
     #[test]
     fn what_is_released_is_plausible_to_who_knows_the_scale_of_the_noise() {
         use cahoots_core::Plausible;
@@ -230,7 +258,7 @@ mod tests {
 
         for deviation in [0.01, 2.0, 500.0] {
             let (mut rng, mut paid) = (rng(11), 0);
-            let mut privatizer = privatizer(deviation, 2);
+            let mut privatizer = privatizer(deviation, 300);
             let noise = Noised {
                 deviation: crate::tree::spread(&privatizer.noise),
                 shift: 0.0,
@@ -253,37 +281,49 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_paid_for_once_and_again_when_it_doubles() {
+    fn a_tree_is_paid_for_once_and_gives_no_more_than_was_planned() {
         let (mut rng, mut paid) = (rng(7), 0);
         let mut privatizer = privatizer(2.0, 2);
-        let facts: Vec<ReleaseFact> = (0..5)
-            .map(|i| {
-                let leaf = leaf(&privatizer, i);
-                let mut mechanism = privatizer.mechanism(ReleaseKind::Upload, &mut paid);
-                mechanism.release(leaf, &mut rng);
-                mechanism.fact()
-            })
-            .collect();
-        assert_eq!(facts.iter().map(charged).collect::<Vec<_>>(), [2, 0, 1, 0, 1]);
-        assert_eq!(facts[1].composition, Composition::Covered);
-        assert_eq!(facts[2].composition, Composition::Adds);
+        let mut charges = Vec::new();
+        for kind in [ReleaseKind::Upload, ReleaseKind::Upload, ReleaseKind::Report, ReleaseKind::Report] {
+            assert!(privatizer.may(kind));
+            let leaf = leaf(&privatizer, 1);
+            let mut mechanism = privatizer.mechanism(kind, &mut paid);
+            mechanism.release(leaf, &mut rng);
+            charges.push((charged(&mechanism.fact()), mechanism.fact().composition));
+        }
+        assert_eq!(charges[0], (3, Composition::Adds));
+        assert!(charges[1..].iter().all(|charge| *charge == (0, Composition::Covered)));
+        assert!(!privatizer.may(ReleaseKind::Upload) && !privatizer.may(ReleaseKind::Report));
     }
 
     #[test]
-    fn parts_of_a_cluster_pay_for_what_their_data_was_in_before() {
+    #[should_panic(expected = "a release more than the noise was made for")]
+    fn nothing_is_released_beyond_the_plan() {
+        let mut privatizer = privatizer(2.0, 1);
+        for _ in 0..2 {
+            let leaf = leaf(&privatizer, 1);
+            privatizer.mechanism(ReleaseKind::Upload, &mut 0).release(leaf, &mut rng(7));
+        }
+    }
+
+    #[test]
+    fn parts_of_a_cluster_pay_for_what_their_data_was_in_before_and_are_as_many_as_was_planned() {
         let (mut rng, mut paid) = (rng(8), 0);
-        let mut whole = privatizer(2.0, 4);
+        let mut whole = privatizer(2.0, 3);
+        assert_eq!(whole.child().unwrap().lineage(), 0, "nothing was released yet");
         whole.mechanism(ReleaseKind::Upload, &mut paid).release(LinearStats::empty(3), &mut rng);
         let charge = |privatizer: &mut Privatizer, paid: &mut u32, rng: &mut Stream| {
             let mut mechanism = privatizer.mechanism(ReleaseKind::Report, paid);
             mechanism.release(LinearStats::empty(3), rng);
             charged(&mechanism.fact())
         };
-        let (mut one, mut other) = (whole.child(), whole.child());
-        assert_eq!(charge(&mut one, &mut paid, &mut rng), 4, "the same data again");
+        let (mut one, mut other) = (whole.child().unwrap(), whole.child().unwrap());
+        assert_eq!(charge(&mut one, &mut paid, &mut rng), 3, "the same data again");
         assert_eq!(charge(&mut other, &mut paid, &mut rng), 0, "other data than in the first part");
-        assert_eq!(charge(&mut other.child(), &mut paid, &mut rng), 4);
-        assert_eq!(paid, 12);
+        let mut last = other.child().unwrap();
+        assert_eq!(charge(&mut last, &mut paid, &mut rng), 3);
+        assert_eq!((paid, last.child()), (9, None));
     }
 
     #[test]
@@ -294,6 +334,6 @@ mod tests {
         let mut mechanism = privatizer.mechanism(ReleaseKind::Upload, &mut paid);
         assert_eq!(mechanism.release(leaf.clone(), &mut rng), leaf);
         assert_eq!((mechanism.fact().noise, rng.position()), (Noise::None, 0));
-        assert_eq!(privatizer.tentative(), None);
+        assert!((0..9).all(|_| privatizer.may(ReleaseKind::Upload)) && privatizer.child().is_some());
     }
 }

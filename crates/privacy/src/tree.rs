@@ -36,28 +36,28 @@ impl Perturbation {
     }
 }
 
-/// A tree: its present nodes, and the perturbation of the next sum, drawn in advance.
+/// A tree: its present nodes. Noise is drawn when the sum that needs it is released, and not before: whoever
+/// goes on from an old copy of a tree draws anew for all that the copy has not released.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
     /// Off the diagonal; on it, `diagonal`.
     noise: Gaussian,
     diagonal: Gaussian,
     levels: u32,
+    dim: usize,
     /// Leaves that are closed.
     leaves: u64,
-    /// Noise of the node of each level that is part of the next sum.
+    /// Noise of the node of each level that is part of the last sum.
     nodes: Vec<Option<Perturbation>>,
-    /// Of the next sum: leaves 1 to `leaves + 1`.
-    next: Perturbation,
-    doublings: u32,
 }
 
-/// Levels of a tree for this many releases: ceil(log2(releases + 1)) + 1 (Algorithm 5, line 2).
+/// Levels of a tree for this many releases: the first leaf is in the nodes that end with leaves 1, 2, 4, ..., and no
+/// leaf is in more. (Algorithm 5, line 2, counts one more: ceil(log2(releases + 1)) + 1.)
 pub fn levels_for(releases: u64) -> u32 {
-    (releases + 1).next_power_of_two().trailing_zeros() + 1
+    u64::BITS - releases.max(1).leading_zeros()
 }
 
-/// Nodes in a sum, whatever a tree has grown to: a number of leaves has 64 binary digits at most.
+/// Nodes in a sum, however large a tree is: a number of leaves has 64 binary digits at most.
 const MOST_NODES: f64 = 64.0;
 
 /// Deviation of the noise in one message off the diagonal, at most: an upload carries the difference of two sums'
@@ -68,66 +68,41 @@ pub fn spread(noise: &Gaussian) -> f64 {
 
 impl Tree {
     /// A tree that has been asked for nothing yet.
-    pub fn new(noise: Gaussian, dim: usize, levels: u32, rng: &mut Stream) -> Tree {
-        let mut tree = Tree {
-            noise,
-            diagonal: noise.wider(std::f64::consts::SQRT_2),
-            levels,
-            leaves: 0,
-            nodes: Vec::new(),
-            next: Perturbation::zero(dim),
-            doublings: 0,
-        };
-        tree.draw(rng);
-        tree
+    pub fn new(noise: Gaussian, dim: usize, levels: u32) -> Tree {
+        let diagonal = noise.wider(std::f64::consts::SQRT_2);
+        Tree { noise, diagonal, levels, dim, leaves: 0, nodes: Vec::new() }
     }
 
-    /// The perturbation that the next sum will have: the noise is drawn, and stays.
-    pub fn next(&self) -> &Perturbation {
-        &self.next
-    }
-
-    /// Levels, doublings included: the nodes that one observation is in.
+    /// The nodes that one observation is in.
     pub fn levels(&self) -> u32 {
         self.levels
     }
 
-    /// How often it ran out of leaves.
-    pub fn doublings(&self) -> u32 {
-        self.doublings
+    /// All leaves are closed: one sum more would put observations into a node that nobody has paid for.
+    pub fn is_full(&self) -> bool {
+        self.leaves >= (1 << self.levels) - 1
     }
 
-    /// Closes the leaf and gives the perturbation of the sum up to it; draws the next one.
+    /// Closes the leaf and gives the perturbation of the sum up to it. The tree must not be full.
     pub fn close(&mut self, rng: &mut Stream) -> Perturbation {
+        assert!(!self.is_full(), "a sum more than the noise was made for");
         self.leaves += 1;
-        if self.leaves + 1 > 1 << (self.levels - 1) {
-            // Out of leaves: one level more, at the same noise per node.
-            self.levels += 1;
-            self.doublings += 1;
-        }
-        let now = self.next.clone();
-        self.draw(rng);
-        now
-    }
-
-    /// The node that ends with the next leaf takes the place of all those below it.
-    fn draw(&mut self, rng: &mut Stream) {
-        let level = (self.leaves + 1).trailing_zeros() as usize;
+        // The node that ends with this leaf takes the place of all those below it.
+        let level = self.leaves.trailing_zeros() as usize;
         if self.nodes.len() <= level {
             self.nodes.resize(level + 1, None);
         }
         self.nodes[..level].fill(None);
         self.nodes[level] = Some(self.node(rng));
-        let mut next = Perturbation::zero(self.next.moment.len());
-        self.nodes.iter().flatten().for_each(|node| next.add(node, 1.0));
-        self.next = next;
+        let mut sum = Perturbation::zero(self.dim);
+        self.nodes.iter().flatten().for_each(|node| sum.add(node, 1.0));
+        sum
     }
 
     /// N = (N~ + N~') / sqrt 2 with independent entries N~ of deviation s: s off the diagonal, sqrt 2 s on it.
     fn node(&self, rng: &mut Stream) -> Perturbation {
-        let dim = self.next.moment.len();
-        let mut node = Perturbation::zero(dim);
-        let places = (0..dim).flat_map(|row| (0..=row).map(move |column| row == column));
+        let mut node = Perturbation::zero(self.dim);
+        let places = (0..self.dim).flat_map(|row| (0..=row).map(move |column| row == column));
         for (entry, on_diagonal) in node.gram.packed_mut().iter_mut().zip(places) {
             *entry = if on_diagonal { &self.diagonal } else { &self.noise }.noised(0.0, rng);
         }
@@ -150,9 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn depth_follows_algorithm_5() {
-        let levels = [0, 1, 2, 511, 512].map(levels_for);
-        assert_eq!(levels, [1, 2, 3, 10, 11]);
+    fn no_leaf_is_in_more_nodes_than_there_are_levels() {
+        for releases in [1u64, 2, 3, 4, 511, 512, 513] {
+            // Leaf i is in the node that ends with leaf j if that holds the leaves from j - lowest bit of j on.
+            let nodes = |leaf: u64| (leaf..=releases).filter(|j| j - (j & j.wrapping_neg()) < leaf).count();
+            let most = (1..=releases).map(nodes).max().unwrap();
+            assert_eq!(most as u32, levels_for(releases), "{releases} releases");
+        }
     }
 
     /// The noise of sum i has as many nodes as i has ones: its variance says so.
@@ -162,7 +141,7 @@ mod tests {
         let mut squares = [0.0f64; 8];
         for seed in 0..trials {
             let mut rng = rng(seed);
-            let mut tree = Tree::new(noise(s), 1, 4, &mut rng);
+            let mut tree = Tree::new(noise(s), 1, 4);
             for square in &mut squares {
                 let now = tree.close(&mut rng);
                 *square += now.moment[0] * now.moment[0] / trials as f64;
@@ -180,8 +159,7 @@ mod tests {
         let (trials, s) = (4000, 3.0);
         let (mut diagonal, mut off) = (0.0, 0.0);
         for seed in 0..trials {
-            let tree = Tree::new(noise(s), 2, 1, &mut rng(seed));
-            let gram = &tree.next().gram;
+            let gram = Tree::new(noise(s), 2, 1).close(&mut rng(seed)).gram;
             diagonal += gram.get(0, 0) * gram.get(0, 0) / trials as f64;
             off += gram.get(1, 0) * gram.get(1, 0) / trials as f64;
         }
@@ -191,28 +169,27 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_out_of_leaves_doubles() {
+    #[should_panic(expected = "a sum more than the noise was made for")]
+    fn a_tree_out_of_leaves_gives_no_sum() {
         let mut rng = rng(6);
-        // Two levels: two leaves.
-        let mut tree = Tree::new(noise(2.0), 1, 2, &mut rng);
-        let levels: Vec<u32> = (0..5)
-            .map(|_| {
-                tree.close(&mut rng);
-                tree.levels()
-            })
-            .collect();
-        assert_eq!((levels, tree.doublings()), (vec![2, 3, 3, 4, 4], 2));
+        // Two levels: three leaves.
+        let mut tree = Tree::new(noise(2.0), 1, 2);
+        for _ in 0..3 {
+            assert!(!tree.is_full());
+            tree.close(&mut rng);
+        }
+        assert!(tree.is_full());
+        tree.close(&mut rng);
     }
 
     #[test]
     fn a_restored_tree_goes_on_with_the_same_noise() {
         let keys = Keys::from_seed(8);
         let mut rng = keys.privacy(NodeId(0), 0);
-        let mut tree = Tree::new(noise(2.0), 2, 3, &mut rng);
+        let mut tree = Tree::new(noise(2.0), 2, 4);
         tree.close(&mut rng);
         let bytes = cahoots_core::snapshot::save(&tree);
         let mut restored: Tree = cahoots_core::snapshot::restore(&bytes).unwrap();
-        assert_eq!(restored.next(), tree.next());
         let mut again = keys.privacy(NodeId(0), rng.position());
         for _ in 0..6 {
             assert_eq!(restored.close(&mut again), tree.close(&mut rng));

@@ -65,9 +65,9 @@ pub fn several_rounds() -> (Scenario, [(&'static str, Value); 5]) {
     (serde_json::from_value(scenario).expect("a scenario that can be read"), cases)
 }
 
-/// Those in which an algorithm can run with its default parameters.
+/// Those in which an algorithm can run with as little as must be stated.
 pub fn fitting(suite: &Suite, worlds: &Worlds) -> Vec<Scenario> {
-    fitting_with(suite, worlds, &json!({}))
+    fitting_with(suite, worlds, &suite.least())
 }
 
 /// Those in which an algorithm can run with these parameters. Worlds that are not ours are tried with the keys

@@ -22,6 +22,7 @@ const SEED: u64 = 11;
 pub struct Suite {
     /// The algorithm's name.
     pub name: &'static str,
+    least: &'static str,
     fits: fn(&Worlds, &Value, &Scenario) -> bool,
     checks: fn() -> [Check; 10],
     blocks: fn(&Worlds, &Value, &Scenario) -> Option<u64>,
@@ -36,11 +37,16 @@ impl Erase for Suite {
             prepare::<A>(worlds, params, scenario, SEED, Options::default()).is_ok()
         };
         let blocks = blocks_without_noise_equal_single_steps::<Watched<A>>;
-        Suite { name: A::NAME, fits, checks: checks::<A>, blocks }
+        Suite { name: A::NAME, least: A::LEAST, fits, checks: checks::<A>, blocks }
     }
 }
 
 impl Suite {
+    /// Parameters of which only those are stated that have no default.
+    pub fn least(&self) -> Value {
+        serde_json::from_str(self.least).expect("an algorithm's least parameters are JSON")
+    }
+
     /// Whether the algorithm can run in this scenario with these parameters.
     pub fn fits(&self, worlds: &Worlds, params: &Value, scenario: &Scenario) -> bool {
         (self.fits)(worlds, params, scenario)

@@ -95,10 +95,14 @@ fn a_change_holds_from_then_on_and_after_every_crash() {
 /// Tries parameters that may not be; gives the keys that may change.
 fn refuses<A: Algorithm>(params: &str) -> &'static [&'static str] {
     let (world, _) = world(A::NAME).build(&Worlds::ours(), SEED).expect("a scenario that fits");
-    let defaults: A::Params = toml::from_str("").expect("defaults");
+    let least: serde_json::Value = serde_json::from_str(A::LEAST).expect("JSON");
+    let stated = toml::to_string(&least).expect("TOML");
+    let defaults: A::Params = toml::from_str(&stated).expect("defaults");
     let valid = A::check(defaults, world.setting()).expect("defaults that fit");
+    let params = format!("{stated}{params}");
+    let params = params.as_str();
     let blueprint: Blueprint<A> =
-        Blueprint { params: String::new(), valid, setting: world.setting().clone().into() };
+        Blueprint { params: stated, valid, setting: world.setting().clone().into() };
     let mut server = blueprint.server(None).expect("a new one");
     let mut client = blueprint.client(NodeId(0), None).expect("a new one");
     let (states, mut log) = ((server.save(), client.save()), Vec::new());

@@ -17,7 +17,7 @@ fn every_algorithm_passes_the_suite_in_every_world_that_fits() {
         let fitting = scenarios::fitting(suite, &Worlds::ours());
         assert!(!fitting.is_empty(), "no scenario fits {}", suite.name);
         for scenario in fitting {
-            suite.check_all(&Worlds::ours(), &json!({}), &scenario);
+            suite.check_all(&Worlds::ours(), &suite.least(), &scenario);
         }
     }
 }
@@ -74,10 +74,10 @@ fn planned_pulls_wakes_and_abandoned_pulls_keep_the_contract() {
 fn blocks_without_noise_equal_single_steps_for_every_k_armed_algorithm() {
     let (still, worlds, suites) = (scenarios::still(), Worlds::ours(), suites());
     let k_armed: Vec<&Suite> =
-        suites.iter().filter(|suite| suite.fits(&worlds, &json!({}), &still)).collect();
+        suites.iter().filter(|suite| suite.fits(&worlds, &suite.least(), &still)).collect();
     assert!(k_armed.len() >= 7, "{k_armed:?}");
     for suite in k_armed {
-        let in_blocks = suite.blocks(&worlds, &json!({}), &still);
+        let in_blocks = suite.blocks(&worlds, &suite.least(), &still);
         let in_blocks = in_blocks.unwrap_or_else(|| panic!("{}: nothing was compared", suite.name));
         assert_eq!(
             in_blocks > 1000,

@@ -131,14 +131,25 @@ fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
         "hetofed" | "hetofed-pq" => vec![json!({ "exploration": 6, "sync_threshold": 1.0 })],
         "hetofed-dr" | "hetofed-e" => vec![json!({ "sync_threshold": 1.0 })],
         "cdp-fclub-dc" => {
-            vec![json!({}), json!({ "ratio": 1.5, "dp_epsilon": 0.5 }), json!({ "shift": "paper" })]
+            let delta = |mut params: serde_json::Value| {
+                params["dp_delta"] = json!(1e-5);
+                params
+            };
+            [json!({}), json!({ "ratio": 1.5, "dp_epsilon": 0.5 }), json!({ "shift": "paper" })]
+                .map(delta)
+                .to_vec()
         }
         "cdp-mab" | "ddp-mab" | "hdp-mab" => ["published", "local", "central", "none"]
             .map(|privacy| json!({ "rounds": 3, "gap": 0.8, "privacy": privacy, "dp_epsilon": 20.0 }))
             .to_vec(),
+        "private-linucb" | "private-fclub" => vec![
+            json!({ "dp_delta": 1e-5 }),
+            json!({ "dp_delta": 1e-5, "trust": "nobody", "decide": "released" }),
+            json!({ "dp_delta": 1e-5, "dp_epsilon": 1e4, "releases": 3 }),
+        ],
         _ => vec![json!({})],
     };
-    let federated = ["async", "sync-l", "hetofed", "fclub", "homo", "cdp", "hdp", "ddp", "pf-ucb"];
+    let federated = ["async", "sync-l", "hetofed", "fclub", "homo", "cdp", "hdp", "ddp", "pf-ucb", "private"];
     for Honest(name, both) in ours::<Honest>().iter() {
         let mut transfers = 0;
         for params in params(name) {

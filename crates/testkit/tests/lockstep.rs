@@ -37,7 +37,7 @@ fn every_algorithm_ends_in_the_simulators_bytes() {
         let (name, fitting) = (suite.name, scenarios::fitting(suite, &Worlds::ours()));
         assert!(!fitting.is_empty(), "no scenario fits {name}");
         for scenario in &fitting {
-            run(name, "", scenario, seed as u64, 0);
+            run(name, &toml::to_string(&suite.least()).unwrap(), scenario, seed as u64, 0);
         }
     }
 }

@@ -9,9 +9,9 @@ mod hdp;
 mod message;
 mod noise;
 mod params;
-mod polya;
 mod rules;
 mod server;
+mod shares;
 mod single;
 #[cfg(test)]
 mod tests;
@@ -30,12 +30,15 @@ pub use params::{
 pub use server::Server;
 pub use single::Client as SingleClient;
 
+use std::collections::BTreeMap;
+
 use cahoots_core::{
     Algorithm, Claim, NodeId, ParamError, Patience, ReadFile, Seat, Setting, Silence, Silent, Topology,
     Traffic,
 };
 
 use server::Cost;
+use shares::Shares;
 
 /// Signal, server to client: report in this round.
 const REPORT: u32 = 1;
@@ -112,7 +115,8 @@ impl Algorithm for CdpMab {
         let links = f64::from(valid.rules.noise.participants);
         let sample = valid.rules.noise.participants as usize;
         let costs = vec![(Cost::ServerLinks, links)];
-        Server::new(valid.rules.clone(), sources, sample, Vec::new(), costs, valid.patience)
+        let shares = Shares::of(&valid.rules.noise);
+        Server::new(valid.rules.clone(), sources, sample, Vec::new(), costs, valid.patience, shares)
     }
 }
 
@@ -172,7 +176,8 @@ impl Algorithm for DdpMab {
     }
 
     fn server(valid: &DdpValid, _seat: &Seat) -> Synchroniser {
-        Synchroniser::new(valid.topology.len() as u32, valid.topology.edges() as u64)
+        let shares = Shares::of(&valid.rules.noise);
+        Synchroniser::new(valid.topology.len() as u32, valid.topology.edges() as u64, shares)
     }
 }
 
@@ -264,7 +269,13 @@ impl Algorithm for HdpMab {
             (Cost::AllEdges, valid.all_edges() as f64),
         ];
         let sinks = valid.components.len();
-        Server::new(valid.rules.clone(), sources, sinks, trees, costs, Patience::default())
+        let behind = |component: &Component| {
+            let each = weight(component) / component.members.len() as f64;
+            (component.sink, component.members.iter().map(|member| (*member, each)).collect())
+        };
+        let behind: BTreeMap<_, _> = valid.components.iter().map(behind).collect();
+        let shares = Shares::of(&valid.rules.noise).map(|shares| shares.behind(behind));
+        Server::new(valid.rules.clone(), sources, sinks, trees, costs, Patience::default(), shares)
     }
 }
 

@@ -5,18 +5,17 @@ use cahoots_privacy::Laplace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::polya;
 use crate::kit::arms::ArmValues;
 
 /// How noise and guarantee belong together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protection {
-    /// As in the paper: Lap(1 / (N dp_epsilon n)) at each client, which is N dp_epsilon for whoever sees
-    /// its messages.
-    #[default]
+    /// As in the paper: Lap(1 / (N dp_epsilon n)) at each client, which is N dp_epsilon, not dp_epsilon, for whoever
+    /// sees its messages. For the paper's figures.
     Published,
     /// Lap(1 / (dp_epsilon n)) at each client: dp_epsilon against whoever sees its messages.
+    #[default]
     Local,
     /// Noise that adds up to Lap(1 / (dp_epsilon n)) over all who take part: dp_epsilon against who sees
     /// nothing but the sum.
@@ -48,8 +47,11 @@ impl Audience {
     }
 }
 
+/// What is protected.
+pub(super) const UNIT: &str = "one reward";
+
 /// Who sees nothing but a sum.
-const SUM: &str = "those who see nothing but the sum over all who take part";
+pub(super) const SUM: &str = "those who see nothing but the sum over all who take part";
 
 /// The noise on the means of one federation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,14 +79,26 @@ impl MeanNoise {
         }
     }
 
+    /// How many rewards are divided by before noise is drawn, where a mean is one of `pulls`. Shares are drawn for
+    /// sums, so that those of all epochs lie on one grid and can stand in for each other.
+    fn divided(&self, pulls: u64) -> u64 {
+        if self.protection == Protection::Central { 1 } else { pulls }
+    }
+
     fn laplace(&self, pulls: u64) -> Result<Laplace, ParamError> {
         // One reward is part of one mean: one value moves.
-        Laplace::calibrated("dp_epsilon", self.target(), 1.0 / pulls as f64, 1)
+        Laplace::calibrated("dp_epsilon", self.target(), 1.0 / self.divided(pulls) as f64, 1)
     }
 
     /// The scale of the noise on a mean of `pulls` rewards; 0 without noise.
     pub fn scale(&self, pulls: u64) -> f64 {
-        self.laplace(pulls).map_or(0.0, |law| law.scale())
+        let divided_later = if self.protection == Protection::Central { pulls as f64 } else { 1.0 };
+        self.laplace(pulls).map_or(0.0, |law| law.scale() / divided_later)
+    }
+
+    /// The loss of one reward in a sum over `present` of the N whose shares of the noise make up what is promised.
+    pub(super) fn loss_with(&self, present: u32) -> f64 {
+        self.laplace(1).map_or(f64::INFINITY, |law| law.epsilon_of_shares(1.0, present, self.participants))
     }
 
     /// What is claimed: where there is noise at all.
@@ -100,6 +114,13 @@ impl MeanNoise {
             "the active arms, which follow from everyone's protected means".into(),
             "when a client reports".into(),
         ];
+        if self.protection == Protection::Published {
+            let (asked, times) = (self.epsilon, self.participants);
+            let claim = format!(
+                "a client's rewards at epsilon = {asked}: noise as published keeps {times} times that"
+            );
+            not_protected.push(claim.into());
+        }
         if self.protection == Protection::Central {
             not_protected.push("anything, against who sees a single client's messages".into());
         }
@@ -143,9 +164,8 @@ impl Means {
     pub fn noised(&self, mean: f64, rng: &mut Stream) -> f64 {
         match self.noise.protection {
             Protection::Central if !self.law.is_none() => {
-                let step = self.law.step();
-                let steps = polya::share(self.law.scale() / step, self.noise.participants, rng);
-                (libm::rint(mean / step) + steps as f64) * step
+                let pulls = self.pulls as f64;
+                self.law.shared(mean * pulls, self.noise.participants, rng) / pulls
             }
             _ => self.law.noised(mean, rng),
         }
@@ -171,8 +191,8 @@ impl Mechanism<ArmValues> for Means {
             }
             .into(),
             scale: self.law.scale(),
-            sensitivity: 1.0 / self.pulls as f64 + self.law.step(),
-            unit: "one reward".into(),
+            sensitivity: 1.0 / self.noise.divided(self.pulls) as f64 + self.law.step(),
+            unit: UNIT.into(),
             observer: if central { SUM } else { self.noise.audience.name() }.into(),
             noise: if none { Noise::None } else { Noise::Laplace },
             // A reward is part of one epoch's mean of one arm. But a sum over others each round is a new

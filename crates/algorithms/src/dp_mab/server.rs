@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::REPORT;
 use super::message::MabMsg;
 use super::rules::{Rules, average};
+use super::shares::Shares;
 use crate::kit::arms::{ActiveArms, ArmMsg, FORGETS_NOT};
 
 /// Lines 11 to 15 of Algorithm 1, Lines 12 to 16 of Algorithm 5.
@@ -38,6 +39,8 @@ pub struct Server {
     /// I(1), I(2), ...: for those who come back.
     decided: Vec<Arc<ActiveArms>>,
     round: Gather<Vec<f64>>,
+    /// Whose shares of the noise have come, where it takes all of them to keep what is promised.
+    shares: Option<Shares>,
 }
 
 /// Ways to count the communication of a round.
@@ -65,6 +68,7 @@ impl Server {
         trees: Vec<(NodeId, Vec<(NodeId, NodeId)>)>,
         costs: Vec<(Cost, f64)>,
         patience: Patience,
+        shares: Option<Shares>,
     ) -> Self {
         Server {
             active: rules.all_arms(),
@@ -81,6 +85,7 @@ impl Server {
             before: 0,
             decided: Vec::new(),
             round: Gather::open([], None),
+            shares,
         }
     }
 
@@ -125,6 +130,9 @@ impl Server {
             // All who were asked have left: ask others, if there are any.
             return self.open_round(cx);
         }
+        if let Some(shares) = &mut self.shares {
+            shares.arrived(parts.keys().copied(), cx);
+        }
         let pulls = self.rules.pulls(self.epoch, self.active.len(), self.before);
         let rows = parts.iter().map(|(node, row)| (self.weight(node), &row[..]));
         let means = average(self.active.len(), rows);
@@ -157,6 +165,9 @@ impl Server {
     fn welcome(&mut self, client: NodeId, weight: f64, cx: &mut Cx<'_, MabMsg>) {
         self.sources.insert(client, weight);
         self.round.forget(client);
+        if let Some(shares) = &mut self.shares {
+            shares.renewed(client);
+        }
         if self.everyone {
             self.behind.insert(client);
         }

@@ -1,11 +1,13 @@
 //! A local server: many users, the graph of who may be alike, a cluster for each of its components.
 
+use std::collections::BTreeMap;
+
 use cahoots_core::message::Receipt;
 use cahoots_core::{
     ArmSet, Choice, Cx, Fact, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream,
     UserId, View,
 };
-use cahoots_privacy::Clip;
+use cahoots_privacy::{Clip, ReleaseKind};
 use serde::{Deserialize, Serialize};
 
 use super::cluster::LocalCluster;
@@ -118,25 +120,56 @@ impl LocalServer {
         }
     }
 
-    /// Clusters are the components of the graph; those that are as they were keep what they have.
-    fn regroup(&mut self) {
-        let mut clusters = Vec::new();
+    /// Clusters are the components of the graph; those that are as they were keep what they have, and so do those whose
+    /// history may not be released again.
+    fn regroup(&mut self, cx: &mut Cx<'_, FclubMsg>) {
+        let mut clusters: Vec<LocalCluster> = Vec::new();
+        let mut kept = vec![false; self.clusters.len()];
         self.split = false;
-        for users in self.alike.clusters() {
-            let whole = &self.clusters[self.users[users[0] as usize].cluster as usize];
-            if whole.users().len() == users.len() {
-                clusters.push(whole.clone());
+        for users in self.components() {
+            let place = self.users[users[0] as usize].cluster as usize;
+            let whole = &self.clusters[place];
+            let part = if whole.users().len() == users.len() {
+                None
             } else {
                 let mut observed = LinearStats::empty(self.rules.dim);
                 users.iter().for_each(|&user| observed.merge(&self.users[user as usize].own));
-                clusters.push(whole.part(users, observed));
-                self.split = true;
+                whole.part(users, observed)
+            };
+            match part {
+                Some(part) => {
+                    clusters.push(part);
+                    self.split = true;
+                }
+                None if !std::mem::replace(&mut kept[place], true) => clusters.push(whole.clone()),
+                None => {}
             }
         }
         for (index, cluster) in clusters.iter().enumerate() {
             cluster.users().iter().for_each(|&user| self.users[user as usize].cluster = index as u32);
         }
+        let apart = self.components().len();
+        if apart > clusters.len() {
+            cx.level("splits_refused", (apart - clusters.len()) as f64);
+        }
         self.clusters = clusters;
+    }
+
+    /// Users that hang together. Where there is noise, those of one cluster: what was released apart stays apart, as a
+    /// newcomer, who is like everyone, would otherwise have all of it released again.
+    fn components(&self) -> Vec<Vec<u32>> {
+        let components = self.alike.clusters();
+        if !self.rules.is_noisy() {
+            return components;
+        }
+        let by_cluster = |users: Vec<u32>| {
+            let mut parts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+            users.into_iter().for_each(|user| {
+                parts.entry(self.users[user as usize].cluster).or_default().push(user);
+            });
+            parts.into_values()
+        };
+        components.into_iter().flat_map(by_cluster).collect()
     }
 
     /// Algorithm 2, lines 2 to 6.
@@ -144,7 +177,7 @@ impl LocalServer {
         self.phase = phase;
         if let Some(clustering) = self.rules.clustering {
             self.delete_edges(clustering);
-            self.regroup();
+            self.regroup(cx);
         }
         cx.send(self.server, FclubMsg::Structure { phase, clusters: self.clusters.len() as u32 });
         for (index, cluster) in self.clusters.iter_mut().enumerate() {
@@ -181,10 +214,9 @@ impl LocalServer {
     }
 
     fn report_metrics(&self, cx: &mut Cx<'_, FclubMsg>) {
-        let trees = self.clusters.iter().filter_map(LocalCluster::privatizer);
-        let doublings: u32 = trees.filter_map(|p| p.tree()).map(|tree| tree.doublings()).sum();
-        if doublings > 0 {
-            cx.level("tree_doublings", doublings.into());
+        let full = self.clusters.iter().filter(|cluster| !cluster.may(ReleaseKind::Upload)).count();
+        if full > 0 {
+            cx.level("clusters_without_uploads_left", full as f64);
         }
         let (count, largest) = self
             .clusters
@@ -211,6 +243,10 @@ impl Machine for LocalServer {
             FclubMsg::Begin { phase } => {
                 if phase <= self.phase || self.clusters.iter().any(LocalCluster::is_waiting) {
                     return Err(Misbehaviour::Gap { expected: self.phase + 1, got: phase });
+                }
+                // A server that asks more often than there are phases asks for more than was agreed on.
+                if !self.clusters.iter().all(|cluster| cluster.may(ReleaseKind::Report)) {
+                    return Err(Misbehaviour::Unexpected("more phases than noise was made for".into()));
                 }
                 self.begin(phase, cx);
             }

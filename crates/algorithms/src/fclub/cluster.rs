@@ -29,7 +29,7 @@ pub struct LocalCluster {
     exchanged: Exchanged,
     base: LinearStats,
     model: Factor,
-    /// Of S + dS, with the noise that the next upload will have.
+    /// Of S + dS.
     ahead: Factor,
     stale: bool,
     /// Observations since the last release: the open leaf.
@@ -63,24 +63,28 @@ impl LocalCluster {
             open: empty.clone(),
             unsent: empty.clone(),
             total: empty,
-            privatizer: rules.privacy.map(|noisy| Privatizer::new(noisy.noise, rules.dim, noisy.levels)),
+            privatizer: rules.privacy.map(|noisy| Privatizer::new(noisy.noise, rules.dim, noisy.plan)),
             shifts: 0,
             largest_shift: 0.0,
         }
     }
 
-    /// A part of this cluster, with all that its users have observed. Decides as the whole did until it is told
-    /// where it belongs.
-    pub(super) fn part(&self, users: Vec<u32>, observed: LinearStats) -> Self {
+    /// A part of this cluster, with all that its users have observed; `None` if their history may not be released
+    /// once more. Decides as the whole did until it is told where it belongs.
+    pub(super) fn part(&self, users: Vec<u32>, observed: LinearStats) -> Option<Self> {
         let empty = self.total.emptied();
-        LocalCluster {
+        let privatizer = match &self.privatizer {
+            Some(privatizer) => Some(privatizer.child()?),
+            None => None,
+        };
+        Some(LocalCluster {
             users,
             open: observed,
             unsent: empty.clone(),
             total: empty,
-            privatizer: self.privatizer.as_ref().map(Privatizer::child),
+            privatizer,
             ..self.clone()
-        }
+        })
     }
 
     pub(super) fn users(&self) -> &[u32] {
@@ -105,8 +109,9 @@ impl LocalCluster {
         &self.base
     }
 
-    pub(super) fn privatizer(&self) -> Option<&Privatizer> {
-        self.privatizer.as_ref()
+    /// Whether one more release of this kind is within what noise was made for.
+    pub(super) fn may(&self, kind: ReleaseKind) -> bool {
+        self.privatizer.as_ref().is_none_or(|privatizer| privatizer.may(kind))
     }
 
     pub(super) fn shifts(&self) -> (u64, f64) {
@@ -136,18 +141,13 @@ impl LocalCluster {
 
     /// The model of S + dS.
     fn look_ahead(&mut self, rules: &Rules) {
-        let noise = self.privatizer.as_ref().and_then(Privatizer::tentative);
-        if noise.is_none() && self.open.is_empty() && self.unsent.is_empty() {
+        if self.open.is_empty() && self.unsent.is_empty() {
             self.ahead.clone_from(&self.model);
             return;
         }
         let mut stats = self.base.clone();
         stats.merge(&self.unsent);
         stats.merge(&self.open);
-        if let Some(noise) = noise {
-            stats.gram.add(&noise.gram);
-            stats.moment.iter_mut().zip(&noise.moment).for_each(|(value, noise)| *value += noise);
-        }
         stats.gram.add_diagonal(self.shift_per_upload(rules));
         self.ahead = definite::model(&stats, self.ridge(rules)).0;
     }
@@ -185,14 +185,24 @@ impl LocalCluster {
         self.ahead.learn(x, reward);
     }
 
-    /// Whether it knows where its uploads belong, and how they are counted: from the view on that was announced.
+    /// Whether it knows where its uploads belong, and how they are counted: from the view on that was announced. No
+    /// more often than noise was made for.
     pub(super) fn may_upload(&self) -> bool {
-        !self.waiting && self.announced.is_none()
+        !self.waiting && self.announced.is_none() && self.may(ReleaseKind::Upload)
     }
 
-    /// Eq. (5): has the determinant grown by a factor of U?
+    /// Eq. (5): has the determinant grown by a factor of U? When an upload happens is seen by all, so where there is
+    /// noise, the answer goes by counts, which are public: n observations that are all alike have a determinant of
+    /// order n^d, which grows by U when n does by U^(1/d).
     pub(super) fn upload_is_due(&self, rules: &Rules) -> bool {
-        self.may_upload() && self.ahead.log_det() - self.model.log_det() >= rules.ln_upload
+        if !self.may_upload() {
+            return false;
+        }
+        if !rules.is_noisy() {
+            return self.ahead.log_det() - self.model.log_det() >= rules.ln_upload;
+        }
+        let sent = (self.total.count - self.unsent.count) as f64;
+        self.unsent() as f64 >= sent * libm::expm1(rules.ln_upload / rules.dim as f64)
     }
 
     /// What is pending becomes a leaf of the tree.

@@ -34,7 +34,7 @@ const RATIOS: &[&str] = &["ratio", "upload_ratio", "download_ratio"];
 /// One algorithm of the family: its name, its keys, and what of the protocol they switch on.
 macro_rules! family {
     ($(#[$doc:meta])* $name:ident, $key:literal, $summary:literal, $params:ty,
-     |$p:ident| ($clustering:expr, $delays:expr, $promise:expr), changes: $changeable:expr) => {
+     |$p:ident| ($clustering:expr, $delays:expr, $promise:expr), changes: $changeable:expr, least: $least:literal) => {
         $(#[$doc])*
         pub struct $name;
 
@@ -47,6 +47,7 @@ macro_rules! family {
                  joins late or comes back is on its own until the next phase, with its uploads \
                  counted from 1; what was shared under its number before stays, as that of a server \
                  that is away.";
+            const LEAST: &'static str = $least;
             type Params = $params;
             type Valid = Valid;
             type Msg = FclubMsg;
@@ -94,29 +95,30 @@ family!(
     /// Everything is uploaded and downloaded at once.
     Fclub, "fclub",
     "federated clustering of users on local servers, synchronised at every step (Liu et al. 2022)",
-    FclubParams, |params| (Some(&params.clustering), None, None), changes: &[]
+    FclubParams, |params| (Some(&params.clustering), None, None), changes: &[], least: "{}"
 );
 family!(
     /// Uploads and downloads when determinants have grown.
     FclubDc, "fclub-dc",
     "federated clustering of users on local servers, delayed communication (Liu et al. 2022, Algorithms 1 to 4)",
-    FclubDcParams, |params| (Some(&params.clustering), Some(&params.delays), None), changes: RATIOS
+    FclubDcParams, |params| (Some(&params.clustering), Some(&params.delays), None), changes: RATIOS, least: "{}"
 );
 family!(
     /// The same with noise on all that leaves a local server.
     CdpFclubDc, "cdp-fclub-dc",
     "fclub-dc with differential privacy for observations, against all outside their local server (Algorithm 5)",
-    CdpParams, |params| (Some(&params.clustering), Some(&params.delays), Some(&params.promise)), changes: &[]
+    CdpParams, |params| (Some(&params.clustering), Some(&params.delays), Some(&params.promise)), changes: &[],
+    least: r#"{ "dp_delta": 1e-5 }"#
 );
 family!(
     /// One cluster for all, synchronised.
     Homo, "homo",
     "fclub with all users in one cluster: a baseline that mistakes them for alike",
-    HomoParams, |params| (None, None, None), changes: &[]
+    HomoParams, |params| (None, None, None), changes: &[], least: "{}"
 );
 family!(
     /// One cluster for all, delayed communication.
     HomoDc, "homo-dc",
     "fclub-dc with all users in one cluster: a baseline that mistakes them for alike",
-    HomoDcParams, |params| (None, Some(&params.delays), None), changes: RATIOS
+    HomoDcParams, |params| (None, Some(&params.delays), None), changes: RATIOS, least: "{}"
 );

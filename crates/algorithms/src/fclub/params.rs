@@ -60,7 +60,8 @@ pub struct Delays {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0))]
     pub ratio: Option<f64>,
-    /// U: a local cluster uploads when its determinant has grown by this factor; 1.01 when absent.
+    /// U: a local cluster uploads when its determinant has grown by this factor (where there is noise: when it would
+    /// have, were all its observations alike, as counts are public and determinants are not); 1.01 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1.0))]
     pub upload_ratio: Option<f64>,
@@ -99,24 +100,36 @@ pub enum Shift {
 /// What is promised about users' data.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Promise {
-    /// Privacy loss epsilon of one tree (inf: no noise).
+    /// Privacy loss epsilon, of all that is ever released (inf: no noise).
     #[serde(default = "one")]
     #[schemars(range(min = 0.0))]
     pub dp_epsilon: f64,
-    /// Probability delta that the loss is larger.
-    #[serde(default = "tenth")]
+    /// Probability delta that the loss is larger. To be stated wherever there is noise; at most 1e-5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub dp_delta: f64,
+    pub dp_delta: Option<f64>,
+    /// Insist on a `dp_delta` above 1e-5.
+    #[serde(default)]
+    pub large_delta: bool,
     /// Where the scale of the noise comes from.
     #[serde(default)]
     pub privacy: Privacy,
     /// What keeps perturbed Gram matrices positive definite.
     #[serde(default)]
     pub shift: Shift,
-    /// t_c: releases that a tree is made for (it doubles beyond); the paper's bound d ln T / ln min(U, D) when absent.
+    /// t_c: uploads of a local cluster that noise is made for; it uploads no more than these. As many as `upload_ratio`
+    /// leads to when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub planned_uploads: Option<u64>,
+    /// How often an observation's cluster may fall apart: its history is then released again, and noise is made for
+    /// that. A cluster that has used them up stays as it is.
+    #[serde(default = "renewals")]
+    pub renewals: u32,
+}
+
+fn renewals() -> u32 {
+    2
 }
 
 fn yes() -> bool {

@@ -2,8 +2,8 @@
 
 use cahoots_core::plausible::Noised;
 use cahoots_core::policy::Radius;
-use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, UserId};
-use cahoots_privacy::{Budget, Calibration, Gaussian, tree};
+use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Symmetric, UserId};
+use cahoots_privacy::{Budget, Calibration, Gaussian, Plan, tree};
 use serde::{Deserialize, Serialize};
 
 use super::params::{Clustering, Common, Delays, Privacy, Promise, Shift};
@@ -66,12 +66,14 @@ pub(super) struct ClusteringRules {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Noisy {
     pub(super) noise: Gaussian,
-    pub(super) levels: u32,
+    /// What the noise is made for.
+    pub(super) plan: Plan,
     /// Bound on the operator norm of the noise in a sum; 0 without noise.
     pub(super) rho: f64,
     pub(super) shift: Shift,
     pub(super) budget: Budget,
-    pub(super) privacy: Privacy,
+    /// Decisions use exact data that is not released, and show it to whoever sees them.
+    decides_ahead: bool,
 }
 
 /// Checked parameters.
@@ -114,12 +116,9 @@ impl Common {
                 ln("download_ratio", delays.download_ratio, delays)?,
             ),
         };
-        // Theorem 2's bound on the uploads of a local cluster.
-        let bound =
-            setting.dim as f64 * libm::log(setting.horizon.max(2) as f64) / ln_upload.min(ln_download);
-        let uploads = libm::ceil(bound.min(setting.horizon as f64)).max(1.0) as u64;
+        let uploads = uploads_at_most(ln_upload.min(ln_download), setting);
         let privacy =
-            promise.map(|promise| promise.check(setting.dim, uploads, servers, alpha)).transpose()?;
+            promise.map(|promise| promise.check(setting, uploads, servers, alpha, authors)).transpose()?;
         let rho = privacy.map_or(0.0, |privacy| privacy.rho);
         let base = ridge.max(2.0 * rho);
         let beta = Beta {
@@ -162,6 +161,14 @@ impl Common {
     }
 }
 
+/// Theorem 2's bound on the uploads of a local cluster. What is public counts uploads no less often than
+/// determinants do: see `LocalCluster::upload_is_due`.
+fn uploads_at_most(ln_ratio: f64, setting: &Setting) -> u64 {
+    let observations = (setting.horizon.max(2) as f64) * setting.users.max(1) as f64;
+    let bound = setting.dim as f64 * libm::log(observations) / ln_ratio;
+    libm::ceil(bound.min(observations)).max(1.0) as u64
+}
+
 impl Clustering {
     fn check(&self) -> Result<ClusteringRules, ParamError> {
         Ok(ClusteringRules {
@@ -174,22 +181,30 @@ impl Clustering {
 }
 
 impl Promise {
-    fn check(&self, dim: usize, uploads: u64, servers: f64, alpha: f64) -> Result<Noisy, ParamError> {
+    fn check(
+        &self,
+        setting: &Setting,
+        uploads: u64,
+        servers: f64,
+        alpha: f64,
+        authors: bool,
+    ) -> Result<Noisy, ParamError> {
+        let dim = setting.dim;
         let calibration = match self.privacy {
             Privacy::Text => Calibration::Text,
             Privacy::Alg5 => Calibration::Alg5,
             Privacy::Analytic | Privacy::None => Calibration::Analytic,
         };
-        let mut budget = Budget::check(self.dp_epsilon, self.dp_delta, calibration)?;
-        if self.privacy == Privacy::None {
-            budget.epsilon = f64::INFINITY;
-        }
+        let epsilon = if self.privacy == Privacy::None { f64::INFINITY } else { self.dp_epsilon };
+        let budget = Budget::stated(epsilon, self.dp_delta, self.large_delta, calibration)?;
         let planned = self.planned_uploads.unwrap_or(uploads);
         if planned == 0 || planned > 1 << 40 {
             return Err(ParamError::new("planned_uploads", format!("must be 1 to 2^40, not {planned}")));
         }
-        let levels = tree::levels_for(planned);
-        let noise = Gaussian::of_deviation("dp_epsilon", budget.deviation(levels))?;
+        let plan = Plan { uploads: planned, reports: phases(setting.horizon), renewals: self.renewals };
+        let levels = plan.levels();
+        let values = Symmetric::packed_len(dim) + dim;
+        let noise = Gaussian::of_deviation("dp_epsilon", budget.deviation(levels, plan.trees(), values)?)?;
         let root = (dim as f64).sqrt();
         // m is not known in advance; it is at most what L servers can tell apart, and enters by its logarithm.
         let rho = if noise.is_none() {
@@ -197,15 +212,20 @@ impl Promise {
         } else if self.privacy == Privacy::Text {
             // Eq. (7) as printed.
             let logs = 4.0 * root + 2.0 * libm::log(2.0 * servers * servers / alpha);
-            8.0 * (2.0 * f64::from(levels)).sqrt() * libm::log(4.0 / self.dp_delta) * logs / budget.epsilon
+            8.0 * (2.0 * f64::from(levels)).sqrt() * libm::log(4.0 / budget.delta) * logs / budget.epsilon
         } else {
             // A symmetric Gaussian matrix with variance 1 off and 2 on the diagonal has E|N| <= 2 sqrt d and
             // is a sqrt 2-Lipschitz function of standard normals.
             let tail = 2.0 * libm::log(2.0 * servers * servers / alpha).sqrt();
             noise.deviation() * f64::from(levels).sqrt() * (2.0 * root + tail)
         };
-        Ok(Noisy { noise, levels, rho, shift: self.shift, budget, privacy: self.privacy })
+        Ok(Noisy { noise, plan, rho, shift: self.shift, budget, decides_ahead: authors })
     }
+}
+
+/// Phases that begin at ticks 2, 6, 14, ... before the horizon.
+fn phases(horizon: u64) -> u64 {
+    u64::from(64 - (horizon / 2).leading_zeros())
 }
 
 impl Noisy {
@@ -223,27 +243,28 @@ impl Noisy {
             return 0.0;
         }
         let tail = (2.0 * libm::log(servers * servers / alpha)).max(0.0).sqrt();
-        let norm = self.noise.deviation() * f64::from(self.levels).sqrt() * ((dim as f64).sqrt() + tail);
+        let norm =
+            self.noise.deviation() * f64::from(self.plan.levels()).sqrt() * ((dim as f64).sqrt() + tail);
         norm / self.rho.sqrt()
     }
 }
 
 impl Valid {
-    /// What is promised about observations, and what is not.
+    /// What is promised about observations, and what is not. Nothing where decisions use data that is not released.
     pub(super) fn claim(&self) -> Option<Claim> {
-        let noisy = self.rules.privacy?;
+        let noisy = self.rules.privacy.filter(|noisy| !noisy.decides_ahead)?;
         let calibration = if noisy.noise.is_none() { "none" } else { noisy.budget.calibration.describe() };
         Some(Claim {
             epsilon: noisy.budget.epsilon,
             delta: noisy.budget.delta,
             calibration: calibration.into(),
             not_protected: vec![
-                "which users are alike: how many clusters a local server has is sent as it is, and found from \
-                 exact data"
+                "which users are alike: clusters are found from exact data, and how many a local server has is sent. \
+                 An observation that moves a user into another cluster moves all that user's history from one report \
+                 into another; the promise holds for observations that do not"
                     .into(),
-                "when uploads happen: their times depend on the data".into(),
-                "how many observations a cluster has: counts are exact".into(),
-                "anything against a user's own local server, which sees all of it".into(),
+                "that an observation was made, and when: counts are exact, and uploads follow from them".into(),
+                "what a user's own local server learns, which sees all of it".into(),
                 "a person as a whole: the promise is for one observation, and a person has many".into(),
             ],
         })

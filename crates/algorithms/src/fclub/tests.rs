@@ -1,10 +1,12 @@
 mod membership;
+mod private;
 
 use cahoots_core::message::Receipt;
 use cahoots_core::{
     Algorithm, Claim, Context, Cx, Effects, Fact, Keys, Learner, LinearStats, Machine, Membership, Message,
     NodeId, Noise, Positions, Seating, Setting, UserId, View, snapshot,
 };
+use cahoots_privacy::Accountant;
 use prost::Message as _;
 use serde_json::{Value, json};
 
@@ -28,6 +30,7 @@ struct Miniature {
     positions: Vec<Positions>,
     wire: Vec<(NodeId, NodeId, FclubMsg)>,
     releases: Vec<cahoots_core::ReleaseFact>,
+    accountant: Accountant,
     now: u64,
 }
 
@@ -43,6 +46,7 @@ impl Miniature {
             positions: vec![Positions::default(); 3],
             wire: Vec::new(),
             releases: Vec::new(),
+            accountant: Accountant::default(),
             now: 1,
         };
         for node in 0..2 {
@@ -64,10 +68,12 @@ impl Miniature {
         let (index, me) = (node as usize, NodeId(node));
         let mut cx = Cx::new(me, self.now, &self.keys, &mut self.positions[index], &mut effects);
         input(&mut self.locals[index], &mut cx);
-        self.releases.extend(effects.facts.into_iter().filter_map(|fact| match fact {
-            Fact::Release(release) => Some(release),
-            _ => None,
-        }));
+        for fact in effects.facts {
+            if let Fact::Release(release) = fact {
+                self.accountant.record(me, &release);
+                self.releases.push(release);
+            }
+        }
         self.wire.extend(effects.outbox.into_iter().map(|(to, message)| (me, to, message)));
     }
 
@@ -247,95 +253,6 @@ fn a_local_server_that_is_away_is_taken_as_last_known() {
     assert!(federation.server.groups().iter().all(|group| group.members().count() == 2));
 }
 
-/// The differences between what is on the wire and what was observed.
-fn noise_on_the_wire(privacy: &str) -> (Vec<f64>, Vec<f64>, Miniature) {
-    let params = json!({ "privacy": privacy, "dp_epsilon": 2.0, "ratio": 1.0, "planned_uploads": 3 });
-    let mut federation = Miniature::new::<CdpFclubDc>(params);
-    let (mut gram, mut moment) = (Vec::new(), Vec::new());
-    let mut exact = LinearStats::empty(DIM);
-    let mut sum = LinearStats::empty(DIM);
-    for i in 0..400 {
-        let x = [0.6, if i % 2 == 0 { 0.8 } else { -0.8 }];
-        exact.observe(&x, 0.5);
-        for upload in uploads(&federation.observe(0, x, 0.5)) {
-            sum.merge(&upload);
-            if upload.count > 0 {
-                gram.push(sum.gram.get(1, 0) - exact.gram.get(1, 0));
-                moment.push(sum.moment[0] - exact.moment[0]);
-            }
-        }
-    }
-    (gram, moment, federation)
-}
-
-#[test]
-fn alg5_noise_is_in_what_is_uploaded() {
-    let (gram, moment, federation) = noise_on_the_wire("analytic");
-    assert!(gram.len() > 50, "{} uploads", gram.len());
-    assert!(gram.iter().chain(&moment).all(|noise| noise.abs() > 1e-6), "an exact value left");
-    // The sum of all uploads has the noise of at most as many nodes as there are levels.
-    let fact = federation.releases.iter().find(|fact| fact.noise == Noise::Gaussian).unwrap();
-    let levels = 2.0 + libm::log2(gram.len() as f64);
-    for values in [&gram, &moment] {
-        let square = values.iter().map(|v| v * v).sum::<f64>() / values.len() as f64;
-        let ratio = square / (fact.scale * fact.scale);
-        assert!(ratio > 0.3 && ratio < levels, "{ratio} times the noise of a node");
-    }
-}
-
-#[test]
-fn without_noise_what_is_uploaded_is_what_was_observed() {
-    let (gram, moment, federation) = noise_on_the_wire("none");
-    assert_eq!(gram.len(), 400);
-    assert!(gram.iter().chain(&moment).all(|noise| noise.abs() < 1e-9));
-    assert!(federation.releases.iter().all(|fact| fact.noise == Noise::None));
-}
-
-#[test]
-fn contexts_and_rewards_are_clipped_to_what_the_guarantee_assumes() {
-    let mut federation = Miniature::new::<CdpFclubDc>(json!({ "dp_epsilon": 1e6, "ratio": 1.0 }));
-    let mut sum = LinearStats::empty(DIM);
-    for _ in 0..20 {
-        uploads(&federation.observe(0, [30.0, 40.0], 7.0)).iter().for_each(|upload| sum.merge(upload));
-    }
-    let count = sum.count as f64;
-    assert!(count > 0.0);
-    assert!((sum.moment[0] / count - 0.6).abs() < 0.01, "{:?}", sum.moment);
-}
-
-#[test]
-fn renewals_are_charged_to_those_whose_data_is_released_again() {
-    let params = json!({ "deletion": 0.5, "merge": 0.5, "dp_epsilon": 1e5, "planned_uploads": 2047 });
-    let mut federation = Miniature::new::<CdpFclubDc>(params);
-    federation.live(150);
-    let charged = |federation: &Miniature| {
-        let squares = federation.releases.iter().map(|fact| fact.sensitivity * fact.sensitivity / 4.0);
-        squares.sum::<f64>().round() as u32
-    };
-    // Twelve levels at each of the two local servers.
-    assert_eq!(charged(&federation), 24);
-    federation.phase();
-    assert_eq!(federation.locals[0].clusters().count(), 2);
-    assert_eq!(charged(&federation), 48, "both fell apart: their history is in new trees");
-    federation.live(20);
-    federation.phase();
-    assert_eq!(charged(&federation), 48, "nothing fell apart: reports are sums of the same trees");
-}
-
-#[test]
-fn the_claim_says_what_is_not_protected() {
-    let valid = CdpFclubDc::check(serde_json::from_value(json!({})).unwrap(), &setting()).unwrap();
-    let Some(Claim { epsilon, delta, not_protected, .. }) = CdpFclubDc::privacy(&valid) else {
-        panic!("no claim")
-    };
-    assert_eq!((epsilon, delta), (1.0, 0.1));
-    for gap in ["alike", "upload", "counts", "local server", "person"] {
-        assert!(not_protected.iter().any(|text| text.contains(gap)), "{gap}");
-    }
-    let valid = FclubDc::check(serde_json::from_value(json!({})).unwrap(), &setting()).unwrap();
-    assert_eq!(FclubDc::privacy(&valid), None);
-}
-
 #[test]
 fn messages_that_do_not_fit_change_nothing() {
     let mut federation = Miniature::new::<FclubDc>(json!({}));
@@ -376,12 +293,14 @@ fn parameters_that_cannot_be_used_are_named() {
     for (params, key) in [
         (json!({ "ridge": 0.0 }), "ridge"),
         (json!({ "ratio": 0.5 }), "upload_ratio"),
-        (json!({ "deletion": -1.0 }), "deletion"),
-        (json!({ "dp_epsilon": 0.0 }), "dp_epsilon"),
-        (json!({ "dp_delta": 1.0 }), "dp_delta"),
-        (json!({ "planned_uploads": 0 }), "planned_uploads"),
+        (json!({ "deletion": -1.0, "dp_delta": 1e-5 }), "deletion"),
+        (json!({ "dp_epsilon": 0.0, "dp_delta": 1e-5 }), "dp_epsilon"),
+        (json!({ "dp_delta": 1.0, "large_delta": true }), "dp_delta"),
+        (json!({ "dp_delta": 0.1 }), "dp_delta"),
+        (json!({}), "dp_delta"),
+        (json!({ "planned_uploads": 0, "dp_delta": 1e-5 }), "planned_uploads"),
         (json!({ "failure_prob": 0.0 }), "failure_prob"),
-        (json!({ "radius": { "fixed": -1.0 } }), "radius"),
+        (json!({ "radius": { "fixed": -1.0 }, "dp_delta": 1e-5 }), "radius"),
     ] {
         let params = serde_json::from_value(params).unwrap();
         assert_eq!(CdpFclubDc::check(params, &setting()).unwrap_err().key, key);

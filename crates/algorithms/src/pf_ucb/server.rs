@@ -192,20 +192,34 @@ impl Server {
         }
     }
 
-    /// A new machine under an old number: it is told where the others are, and takes part from the next
-    /// exploration on.
+    /// A new machine under an old number: if it can still explore this phase with the others, it is told which one that
+    /// is, and waited for. Where their exploration is over, it is told the next phase with everyone, and nothing before:
+    /// who was in this one and missed its end could not tell the next from one out of turn.
     fn welcome(&mut self, client: NodeId, cx: &mut Cx<'_, ArmMsg>) {
-        match &mut self.stage {
-            Stage::Ready(ready) => ready.expect(client),
-            Stage::Means(means) if !self.rules.authors => means.expect(client),
-            Stage::Means(means) => means.forget(client),
+        let explores = match &mut self.stage {
+            Stage::Ready(ready) => {
+                ready.expect(client);
+                true
+            }
+            Stage::Means(means) if !self.rules.authors => {
+                means.expect(client);
+                true
+            }
+            Stage::Means(means) => {
+                means.forget(client);
+                false
+            }
             Stage::Sets { gaps, sets } => {
                 gaps.forget(client);
                 sets.forget(client);
+                false
             }
-            Stage::Over => cx.send(client, self.present_phase(self.phase + 1)),
-        }
-        if self.phase > 1 && !matches!(self.stage, Stage::Over) {
+            Stage::Over => {
+                cx.send(client, self.present_phase(self.phase + 1));
+                false
+            }
+        };
+        if explores && self.phase > 1 {
             cx.send(client, self.present_phase(self.phase));
         }
         self.advance(cx);

@@ -38,6 +38,12 @@ impl Picked {
         Picked { probability: Some(1.0), ..Picked::arm(arm) }
     }
 
+    /// The same, for rewards that are larger by `shift` than those that were learned.
+    pub fn shifted(self, shift: f64) -> Picked {
+        let interval = self.interval.map(|(low, high)| (low + shift, high + shift));
+        Picked { score: self.score.map(|score| score + shift), interval, ..self }
+    }
+
     /// An arm for which a policy was optimistic: the upper end of `mean` plus or minus `width`.
     pub fn optimistic(arm: ArmIndex, mean: f64, width: f64) -> Picked {
         Picked {

@@ -5,7 +5,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::contract::message::{Kind, Message};
+use crate::contract::message::{Kind, Message, Receipt};
 use crate::contract::private::{Arrived, while_receiving};
 use crate::error::Misbehaviour;
 use crate::wire::{self, payload::Shape};
@@ -20,6 +20,14 @@ pub trait Body: Clone + std::fmt::Debug + Serialize + DeserializeOwned + Send + 
     fn scalars(&self) -> u64;
     /// See [`Message::slot`].
     fn slot(&self) -> Option<u32> {
+        None
+    }
+    /// See [`Message::receipt`].
+    fn receipt(&self) -> Option<Receipt> {
+        None
+    }
+    /// See [`Message::refused`].
+    fn refused(_receipt: Receipt, _reason: String) -> Option<Self> {
         None
     }
 }
@@ -91,6 +99,14 @@ impl<T: Body> Message for Custom<T> {
 
     fn slot(&self) -> Option<u32> {
         self.0.slot()
+    }
+
+    fn receipt(&self) -> Option<Receipt> {
+        self.0.receipt()
+    }
+
+    fn refused(receipt: Receipt, reason: String) -> Option<Self> {
+        T::refused(receipt, reason).map(Custom)
     }
 }
 

@@ -137,6 +137,9 @@ pub trait Algorithm: Sized + 'static {
     const SUMMARY: &'static str;
     /// What it does when a client is late, leaves, or comes back, in two or three sentences.
     const MEMBERSHIP: &'static str = "Nothing is stated about clients that are late, leave or come back.";
+    /// The least that a user has to write, as JSON: what cannot have a default. Whoever tries an algorithm without
+    /// further words tries it with this.
+    const LEAST: &'static str = "{}";
     /// What a user writes.
     type Params: Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync;
     /// What has been checked.

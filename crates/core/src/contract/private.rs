@@ -203,7 +203,7 @@ pub enum Unit {
 impl Unit {
     /// What the unit of a [`ReleaseFact`] is.
     pub fn of(words: &str) -> Unit {
-        if words.contains("user") { Unit::User } else { Unit::Event }
+        if words.starts_with("one user") { Unit::User } else { Unit::Event }
     }
 }
 

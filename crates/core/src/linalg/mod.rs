@@ -1,9 +1,11 @@
 //! Matrices as machines keep them. Factors and the hot step live in
 //! `cahoots-kernel`; no algorithm does its own linear algebra.
 
+mod eigen;
 mod pseudo;
 mod symmetric;
 
+pub use eigen::Eigen;
 pub use pseudo::{PseudoInverse, RANK_TOLERANCE, dot, rank};
 pub use symmetric::Symmetric;
 

@@ -1,145 +1,174 @@
-//! A whole federation: two local servers and a global one, and all that travels between them.
+//! A whole federation: two local servers and a global one, and all that the first of them sends, read from the bytes.
 
 use std::collections::VecDeque;
 
-use cahoots_algorithms::fclub::{CdpFclubDc, FclubMsg, GlobalServer, LocalServer};
-use cahoots_algorithms::kit::clusters::ChosenFor;
+use cahoots_algorithms::fclub::CdpFclubDc;
+use cahoots_algorithms::private::PrivateLinucb;
 use cahoots_core::drive::{Encoded, Event, Host, LearnerHost, Outcome, Outgoing};
 use cahoots_core::message::{decode, encode};
-use cahoots_core::{Algorithm, Context, Effects, Keys, Membership, NodeId, Seats, Setting, Tick, UserId};
-use serde_json::json;
+use cahoots_core::{
+    Algorithm, ArmSet, Effects, Keys, Membership, Message, NodeId, Seats, Setting, Tick, UserId,
+};
+use cahoots_kernel::Tiles;
+use cahoots_privacy::audit::Transcript;
+use cahoots_privacy::correlated::squared_norm;
+use cahoots_privacy::gaussian::{epsilon_of, ratio_of};
+use serde_json::{Value, json};
 
-use super::Subject;
+use super::tree::PAIRS;
+use super::{Observer, Subject};
 
 const USERS: u32 = 2;
-/// Observations of the audited user; its first one differs.
-const OBSERVATIONS: usize = 24;
-/// All of it happens at one tick.
-const NOW: Tick = 1;
+
+/// Observations of every user, one per tick; the first of the audited user's differs.
+const OBSERVATIONS: u64 = 24;
+
+/// Levels of its tree, and how many of them have nodes that are complete by then.
+const LEVELS: [f64; 2] = [6.0, 5.0];
+
+/// Parameters with which what is released loses this much: noise is made for all levels.
+fn params(truly: f64) -> Value {
+    let delta = 1e-5;
+    let epsilon = epsilon_of(ratio_of(truly, delta) * (LEVELS[0] / LEVELS[1]).sqrt(), delta);
+    json!({ "dp_epsilon": epsilon, "dp_delta": delta, "ratio": 1.0, "planned_uploads": 31,
+            "renewals": 0 })
+}
+
+/// The same for sums with correlated noise: made for releases at ticks 1, 2, 4, 8 and 16, at the first of which there is
+/// nothing to release.
+fn sums_params(truly: f64) -> Value {
+    let delta = 1e-5;
+    let unused = squared_norm(5) / squared_norm(4);
+    let epsilon = epsilon_of(ratio_of(truly, delta) * unused.sqrt(), delta);
+    json!({ "dp_epsilon": epsilon, "dp_delta": delta, "first_release": 1, "releases": 5 })
+}
 
 pub(super) fn subjects() -> Vec<Subject> {
-    let subject = Subject {
-        name: "cdp-fclub-dc",
-        about: "the transcript of a small federation in which one observation is (x, 1) or (-x, 1)",
-        epsilon: 1.0,
-        delta: 1e-5,
-        control: false,
-        share: 0.1,
-        run: honest,
+    let subject = |name, about, truly: f64| {
+        let subject = Subject::new(name, about, 1.0, 1e-5).gaussian().share(0.1);
+        PAIRS.into_iter().fold(subject, |subject, (pair, observations)| {
+            subject.pair(pair, move |second, seed| {
+                transcript::<CdpFclubDc>(params(truly), seed, observations[usize::from(second)])
+            })
+        })
     };
-    let broken = Subject {
-        name: "cdp-fclub-dc-broken",
-        about: "the same, with the noise of epsilon = 20",
-        control: true,
-        run: broken,
-        ..subject
+    let sums = |name, about, truly: f64| {
+        let subject = Subject::new(name, about, 1.0, 1e-5).gaussian().share(0.1);
+        PAIRS.into_iter().fold(subject, |subject, (pair, observations)| {
+            subject.pair(pair, move |second, seed| {
+                transcript::<PrivateLinucb>(sums_params(truly), seed, observations[usize::from(second)])
+            })
+        })
     };
-    vec![Subject { ..subject }, broken]
+    vec![
+        sums("private-linucb", "all that a client of a small federation releases, and when", 1.0),
+        sums("private-linucb-broken", "the same with noise for epsilon = 1.5", 1.5).control(),
+        subject("cdp-fclub-dc", "all that a local server of a small federation sends, and when", 1.0),
+        subject("cdp-fclub-dc-broken", "the same with noise for epsilon = 1.5", 1.5).control(),
+    ]
 }
 
-fn honest(second: bool, seed: u64) -> f64 {
-    transcript(
-        second,
-        seed,
-        json!({ "dp_epsilon": 1.0, "dp_delta": 1e-5, "ratio": 1.0, "planned_uploads": 31 }),
-    )
-}
-
-fn broken(second: bool, seed: u64) -> f64 {
-    let params = json!({ "dp_epsilon": 20.0, "dp_delta": 1e-5, "ratio": 1.0, "planned_uploads": 31 });
-    transcript(second, seed, params)
-}
-
-/// Runs the federation on its scripted observations; scores what the first local server sent, read from the
-/// bytes: moments of its sums of one, two, four, ... uploads.
-fn transcript(second: bool, seed: u64, params: serde_json::Value) -> f64 {
-    let setting = Setting::linear(USERS as usize, 1, 1).with_hosts((0..USERS).map(NodeId));
-    let params = serde_json::from_value(params).expect("parameters that can be read");
-    let valid = CdpFclubDc::check(params, &setting).expect("parameters that fit");
-    let seats = Seats::of::<CdpFclubDc>(&valid, &setting);
-    let (nodes, seat) = ((0..USERS).map(NodeId), seats.seat(NodeId::SERVER));
-    let local = |node| {
-        let seat = seats.seat(node);
-        let local = CdpFclubDc::client(&valid, &seat);
-        LearnerHost::new(seat, local, 0)
-    };
-    let mut run = Run {
-        keys: Keys::from_seed(seed),
-        server: Host::new(seat.clone(), CdpFclubDc::server(&valid, &seat)),
-        locals: nodes.clone().map(local).collect(),
-        effects: Effects::default(),
-        wire: VecDeque::new(),
-        sum: 0.0,
-        uploads: 0,
-        score: 0.0,
-    };
-    for node in nodes.clone().chain([NodeId::SERVER]) {
-        run.event(node, Event::Start);
+/// What is sent where the audited user's first observation is this.
+fn transcript<A: Algorithm>(params: Value, seed: u64, audited: ([f64; 2], f64)) -> Transcript {
+    let setting =
+        Setting::linear(USERS as usize, 2, 1).with_hosts((0..USERS).map(NodeId)).with_horizon(OBSERVATIONS);
+    let mut run = Federation::<A>::new(params, &setting, seed);
+    for tick in 1..=OBSERVATIONS {
+        run.wake(tick);
+        let (context, reward) = if tick == 1 { audited } else { ([0.6, 0.8], 0.0) };
+        run.observe(tick, 0, context, reward);
+        run.observe(tick, 1, [0.6, 0.8], 0.0);
     }
-    for node in nodes {
-        run.event(NodeId::SERVER, Event::Membership(Membership::Joined(node)));
-    }
-    for i in 0..OBSERVATIONS {
-        let x = if i == 0 && !second { -1.0 } else { 1.0 };
-        run.observe(0, x, if i == 0 { 1.0 } else { 0.0 });
-        run.observe(1, 1.0, 0.0);
-    }
-    run.score
+    run.observer.transcript()
 }
 
-struct Run {
+/// Machines and links of a federation, without a network between them.
+struct Federation<A: Algorithm> {
     keys: Keys,
-    server: Host<GlobalServer>,
-    locals: Vec<LearnerHost<LocalServer>>,
-    effects: Effects<FclubMsg>,
-    wire: VecDeque<(NodeId, Outgoing<FclubMsg>)>,
-    sum: f64,
-    uploads: u64,
-    score: f64,
+    server: Host<A::Server>,
+    clients: Vec<LearnerHost<A::Client>>,
+    effects: Effects<A::Msg>,
+    wire: VecDeque<(NodeId, Outgoing<A::Msg>)>,
+    observer: Observer,
 }
 
-impl Run {
-    fn event(&mut self, node: NodeId, event: Event<Encoded<'_>>) {
+impl<A: Algorithm> Federation<A> {
+    fn new(params: Value, setting: &Setting, seed: u64) -> Self {
+        let params = serde_json::from_value(params).expect("parameters that can be read");
+        let valid = A::check(params, setting).expect("parameters that fit");
+        let seats = Seats::of::<A>(&valid, setting);
+        let seat = seats.seat(NodeId::SERVER);
+        let nodes = || (0..USERS).map(NodeId);
+        let client = |node| {
+            let seat = seats.seat(node);
+            let client = A::client(&valid, &seat);
+            LearnerHost::new(seat, client, 0)
+        };
+        let mut run = Federation {
+            keys: Keys::from_seed(seed),
+            server: Host::new(seat.clone(), A::server(&valid, &seat)),
+            clients: nodes().map(client).collect(),
+            effects: Effects::default(),
+            wire: VecDeque::new(),
+            observer: Observer::default(),
+        };
+        nodes().chain([NodeId::SERVER]).for_each(|node| run.event(1, node, Event::Start));
+        nodes().for_each(|node| run.event(1, NodeId::SERVER, Event::Membership(Membership::Joined(node))));
+        run.deliver(1);
+        run
+    }
+
+    fn event(&mut self, now: Tick, node: NodeId, event: Event<Encoded<'_>>) {
         let (keys, effects, mut out) = (&self.keys, &mut self.effects, Vec::new());
         let outcome = match node {
-            NodeId::SERVER => self.server.apply(NOW, event, keys, effects, &mut out),
-            _ => self.locals[node.index()].apply(NOW, event, keys, effects, &mut out),
+            NodeId::SERVER => self.server.apply(now, event, keys, effects, &mut out),
+            _ => self.clients[node.index()].apply(now, event, keys, effects, &mut out),
         };
         assert_eq!(outcome, Ok(Outcome::Done), "everyone is honest");
         self.send(node, out);
     }
 
-    fn send(&mut self, from: NodeId, out: Vec<Outgoing<FclubMsg>>) {
+    fn send(&mut self, from: NodeId, out: Vec<Outgoing<A::Msg>>) {
         self.effects.facts.clear();
         self.wire.extend(out.into_iter().map(|message| (from, message)));
     }
 
-    fn deliver(&mut self) {
+    fn deliver(&mut self, now: Tick) {
         while let Some((from, Outgoing { to, sequence, message, .. })) = self.wire.pop_front() {
             let bytes = encode(&message);
-            if from == NodeId(0) {
-                self.look(&bytes);
+            if from == NodeId(0)
+                && let Ok(seen) = decode::<A::Msg>(&bytes)
+            {
+                self.observer.look(now, &seen.to_wire());
             }
-            self.event(to, Event::Message { from, sequence, skipped: 0, message: Encoded(&bytes) });
+            self.event(now, to, Event::Message { from, sequence, skipped: 0, message: Encoded(&bytes) });
         }
     }
 
-    /// What an outsider reads on the wire.
-    fn look(&mut self, bytes: &[u8]) {
-        if let Ok(FclubMsg::Upload { stats, .. }) = decode::<FclubMsg>(bytes) {
-            self.sum += stats.get().moment[0];
-            self.uploads += 1;
-            if self.uploads.is_power_of_two() {
-                self.score += self.sum;
+    /// Wakes whoever asked for this tick.
+    fn wake(&mut self, now: Tick) {
+        let asked = |wake: Option<Tick>| wake.is_some_and(|tick| tick <= now);
+        if asked(self.server.wake()) {
+            self.event(now, NodeId::SERVER, Event::Wake);
+        }
+        for node in (0..USERS).map(NodeId) {
+            if asked(self.clients[node.index()].host().wake()) {
+                self.event(now, node, Event::Wake);
             }
         }
+        self.deliver(now);
     }
 
-    fn observe(&mut self, node: u32, x: f64, reward: f64) {
-        let chosen = ChosenFor { user: UserId(node), context: Context::from_slice(&[x]) };
-        let (keys, effects, mut out) = (&self.keys, &mut self.effects, Vec::new());
-        self.locals[node as usize].settle(NOW, chosen, reward, keys, effects, &mut out);
-        self.send(NodeId(node), out);
-        self.deliver();
+    /// One arm is on offer, so that nobody has to choose.
+    fn observe(&mut self, now: Tick, user: u32, context: [f64; 2], reward: f64) {
+        let mut tiles = Tiles::new(2);
+        tiles.push(&context);
+        let arms = ArmSet::featured(&tiles).expect("one arm");
+        let (client, keys) = (&mut self.clients[user as usize], &self.keys);
+        let pending = client.choose(UserId(user), arms, keys).pending;
+        let mut out = Vec::new();
+        client.settle(now, pending, reward, keys, &mut self.effects, &mut out);
+        self.send(NodeId(user), out);
+        self.deliver(now);
     }
 }

@@ -1,58 +1,64 @@
 //! Audits: what a mechanism promises beside what can be measured of it.
 //!
-//! Each [`Subject`] runs the real code on two inputs that differ in one unit, and scores what an outsider sees.
-//! Subjects that are broken on purpose must be caught; if they are not, the audit itself is worth nothing.
+//! Each [`Subject`] runs the real code on pairs of inputs that differ in one unit, and hands over what an observer sees,
+//! times and structure included. Subjects that are broken on purpose must be caught; if they are not, the audit itself
+//! is worth nothing.
 
 mod arms;
 mod federation;
+mod finding;
 mod message;
+mod observer;
+mod progress;
+mod tree;
+mod triggers;
 
-use cahoots_figure::{Axis, Figure, Point, Series};
-use cahoots_privacy::Audit;
-use serde::Serialize;
+use cahoots_privacy::audit::canaries::{Canary, one_run};
+use cahoots_privacy::audit::{Stated, Trained, Transcript, Verdict, training_of};
+use rayon::prelude::*;
 
+pub use self::finding::Finding;
+pub use self::observer::Observer;
+pub use self::progress::Progress;
 use crate::error::LabError;
+
+/// What an observer sees of one run on the second input, or on the first; all randomness follows from the seed.
+type Run = Box<dyn Fn(bool, u64) -> Transcript + Send + Sync>;
+
+/// One run with many canaries; all randomness follows from the seed.
+type Canaries = fn(u64) -> Vec<Canary>;
+
+/// Two inputs that differ in one unit.
+struct Pair {
+    name: &'static str,
+    run: Run,
+}
 
 /// Something to be audited.
 pub struct Subject {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What is run, on which two inputs.
+    /// What is run.
     pub about: &'static str,
-    /// What it promises: epsilon.
-    pub epsilon: f64,
-    /// What it promises: delta.
-    pub delta: f64,
+    /// What it promises.
+    pub stated: Stated,
     /// Broken on purpose: must be caught.
     pub control: bool,
     /// Runs for each trial that is asked for: slow ones take fewer.
-    pub share: f64,
-    /// The score of one run, on the second input or the first.
-    run: fn(second: bool, seed: u64) -> f64,
+    share: f64,
+    pairs: Vec<Pair>,
+    canaries: Option<Canaries>,
 }
 
-/// What an audit found.
-#[derive(Clone, Debug, Serialize)]
-pub struct Finding {
-    /// What was audited.
-    pub mechanism: &'static str,
-    /// What was run.
-    pub about: &'static str,
-    /// Broken on purpose.
-    pub control: bool,
-    /// As it should be: an honest mechanism is not contradicted, a broken one is.
-    pub passed: bool,
-    /// The numbers.
-    #[serde(flatten)]
-    pub audit: Audit,
-    #[serde(skip)]
-    histograms: [Vec<(f64, f64)>; 2],
-}
+/// Runs of each subject on each input, at least.
+const LEAST: usize = 400;
 
 /// All there is to audit.
 pub fn subjects() -> Vec<Subject> {
     let mut subjects = message::subjects();
+    subjects.extend(tree::subjects());
     subjects.extend(arms::subjects());
+    subjects.extend(triggers::subjects());
     subjects.extend(federation::subjects());
     subjects
 }
@@ -73,98 +79,84 @@ pub fn select(name: &str) -> Result<Vec<Subject>, LabError> {
 }
 
 impl Subject {
-    /// Runs it `trials` times on each of the two inputs.
-    pub fn audit(&self, trials: usize, seed: u64) -> Finding {
-        let trials = ((trials as f64 * self.share) as usize).max(200);
-        let outputs = |second: bool| -> Vec<f64> {
-            use rayon::prelude::*;
-            // Every run has a seed of its own, so that threads change nothing.
-            let offset = u64::from(second) << 40 | seed << 44;
-            (0..trials as u64).into_par_iter().map(|trial| (self.run)(second, offset | trial)).collect()
+    fn new(name: &'static str, about: &'static str, epsilon: f64, delta: f64) -> Subject {
+        let stated = Stated { epsilon, delta, gaussian: false };
+        Subject { name, about, stated, control: false, share: 1.0, pairs: Vec::new(), canaries: None }
+    }
+
+    /// Its noise is Gaussian.
+    fn gaussian(mut self) -> Subject {
+        self.stated.gaussian = true;
+        self
+    }
+
+    fn control(self) -> Subject {
+        Subject { control: true, ..self }
+    }
+
+    fn share(self, share: f64) -> Subject {
+        Subject { share, ..self }
+    }
+
+    fn canaries(self, canaries: Canaries) -> Subject {
+        Subject { canaries: Some(canaries), ..self }
+    }
+
+    /// A pair of inputs more.
+    fn pair(
+        mut self,
+        name: &'static str,
+        run: impl Fn(bool, u64) -> Transcript + Send + Sync + 'static,
+    ) -> Subject {
+        self.pairs.push(Pair { name, run: Box::new(run) });
+        self
+    }
+
+    fn trials(&self, asked: usize) -> usize {
+        ((asked as f64 * self.share) as usize).max(LEAST)
+    }
+
+    /// Runs that it makes where so many are asked for.
+    pub fn runs(&self, asked: usize) -> u64 {
+        let (trials, training) = (self.trials(asked), training_of(self.trials(asked)));
+        2 * (training * self.pairs.len() + trials - training) as u64
+    }
+
+    /// Trains on every pair, then certifies on the one that tells most: `asked` runs on each of the two inputs.
+    pub fn audit(&self, asked: usize, seed: u64, progress: &Progress) -> Finding {
+        let (trials, training) = (self.trials(asked), training_of(self.trials(asked)));
+        let train = |place: usize| {
+            let runs = |second| -> Vec<Transcript> {
+                let seeds = (0..training as u64).into_par_iter();
+                seeds.map(|trial| self.run(place, second, trial, seed, progress)).collect()
+            };
+            Trained::on(self.stated, &runs(false), &runs(true))
         };
-        let (first, second) = (outputs(false), outputs(true));
-        let audit = Audit::new(self.epsilon, self.delta, &first, &second);
-        Finding {
-            mechanism: self.name,
-            about: self.about,
-            control: self.control,
-            passed: audit.agrees() != self.control,
-            histograms: histograms(&first, &second),
-            audit,
-        }
-    }
-}
-
-impl Finding {
-    /// Both output distributions.
-    pub fn figure(&self) -> Figure {
-        let [first, second] = &self.histograms;
-        let line = |label: &str, bins: &[(f64, f64)]| {
-            Series::line(label, bins.iter().map(|(x, y)| Point::new(*x, *y)).collect())
+        let mut trained: Vec<Trained> = (0..self.pairs.len()).map(train).collect();
+        let promise = |place: &usize| trained[*place].promise();
+        let first_best = |best: usize, next: usize| if promise(&next) > promise(&best) { next } else { best };
+        let place = (1..trained.len()).fold(0, first_best);
+        let trained = trained.swap_remove(place);
+        let scores = |second: bool| -> Vec<f64> {
+            let seeds = (training as u64..trials as u64).into_par_iter();
+            seeds.map(|trial| trained.score(&self.run(place, second, trial, seed, progress))).collect()
         };
-        let Finding { audit, mechanism, .. } = self;
-        let side = if audit.above { "above" } else { "below" };
-        Figure {
-            title: format!("{mechanism}: what an outsider sees"),
-            x: Axis::linear("Score of one run"),
-            y: Axis::linear("Share of runs"),
-            series: vec![line("first input", first), line("second input", second)],
-            note: Some(format!(
-                "stated epsilon {}, delta {}; measured at least {:.3} (95% confidence, {} runs on each input, \
-                 threshold {:.4}, {side})",
-                audit.epsilon, audit.delta, audit.measured, audit.trials, audit.threshold
-            )),
-        }
+        let (first, second) = (scores(false), scores(true));
+        let audit = trained.certify_scores(&first, &second);
+        let by_canaries = self.canaries.map(|run| one_run(&run(seed), self.stated.delta));
+        let most = audit.measured.max(by_canaries.unwrap_or(0.0));
+        let verdict = Verdict::of(most, self.stated.epsilon);
+        Finding::new(self, self.pairs[place].name, audit, by_canaries, verdict, &first, &second)
     }
 
-    /// In words.
-    pub fn verdict(&self) -> &'static str {
-        match (self.control, self.passed) {
-            (false, true) => "agrees with the statement",
-            (false, false) => "CONTRADICTS the statement",
-            (true, true) => "broken on purpose, and caught",
-            (true, false) => "broken on purpose, and NOT caught",
-        }
+    /// One run. Every one has a seed of its own, so that threads change nothing.
+    fn run(&self, place: usize, second: bool, trial: u64, seed: u64, progress: &Progress) -> Transcript {
+        let seed = seed << 44 | u64::from(second) << 40 | (place as u64) << 36 | trial;
+        let transcript = (self.pairs[place].run)(second, seed);
+        progress.step();
+        transcript
     }
-}
-
-fn histograms(first: &[f64], second: &[f64]) -> [Vec<(f64, f64)>; 2] {
-    const BINS: usize = 60;
-    let mut pooled: Vec<f64> = first.iter().chain(second).copied().collect();
-    pooled.sort_by(f64::total_cmp);
-    let at = |part: f64| pooled[(part * (pooled.len() - 1) as f64) as usize];
-    let (low, high) = (at(0.001), at(0.999));
-    let width = ((high - low) / BINS as f64).max(f64::MIN_POSITIVE);
-    [first, second].map(|values| {
-        let mut counts = vec![0u64; BINS];
-        for value in values {
-            let bin = ((value - low) / width).floor();
-            if bin >= 0.0 && bin < BINS as f64 {
-                counts[bin as usize] += 1;
-            }
-        }
-        let share = |count: u64| count as f64 / values.len() as f64;
-        (0..BINS).map(|bin| (low + (bin as f64 + 0.5) * width, share(counts[bin]))).collect()
-    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn honest_mechanisms_agree_and_broken_ones_are_caught() {
-        for subject in subjects() {
-            let finding = subject.audit(40_000, 1);
-            assert!(finding.passed, "{}: {} {:?}", subject.name, finding.verdict(), finding.audit);
-        }
-    }
-
-    #[test]
-    fn there_is_a_control_at_both_levels() {
-        let controls = subjects().iter().filter(|subject| subject.control).count();
-        assert!(controls >= 2);
-        assert!(select("nobody").is_err());
-        assert_eq!(select("all").unwrap().len(), subjects().len());
-    }
-}
+mod tests;

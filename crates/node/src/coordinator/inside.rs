@@ -90,6 +90,11 @@ impl SteppedCoordinator {
         self.ask(Command::Members)
     }
 
+    /// What its store has under a name.
+    pub fn stored(&self, name: &str) -> Option<Vec<u8>> {
+        self.0.store.get(name).ok().flatten()
+    }
+
     /// How often its store has been written.
     pub fn commits(&self) -> u64 {
         self.0.store.commits()

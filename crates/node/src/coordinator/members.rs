@@ -37,6 +37,8 @@ pub(super) struct Owner {
     secret: Vec<u8>,
     /// How often its store had been written when it was last heard of, or when that was last stored.
     position: u64,
+    /// The first start of its store: copies of it know it too.
+    birth: u64,
 }
 
 impl Owner {
@@ -45,16 +47,26 @@ impl Owner {
         let epoch = hello.epochs.last().copied().unwrap_or_default();
         let (instance, secret) = (hello.instance.clone(), secret_of(hello));
         let position = hello.written.last().copied().unwrap_or_default();
-        Owner { instance, epoch, removed: false, secret, position }
+        let birth = hello.epochs.first().copied().unwrap_or_default();
+        Owner { instance, epoch, removed: false, secret, position, birth }
     }
 
-    /// As it was stored; before there were secrets and positions, without one.
+    /// As it was stored; before there were secrets and positions, or births, without them.
     fn restore(stored: &[u8]) -> Option<Owner> {
-        let before = || {
+        let first = || {
             let (instance, epoch, removed) = postcard::from_bytes(stored).ok()?;
-            Some(Owner { instance, epoch, removed, secret: Vec::new(), position: 0 })
+            Some(Owner { instance, epoch, removed, secret: Vec::new(), position: 0, birth: 0 })
         };
-        postcard::from_bytes(stored).ok().or_else(before)
+        let second = || {
+            let (instance, epoch, removed, secret, position) = postcard::from_bytes(stored).ok()?;
+            Some(Owner { instance, epoch, removed, secret, position, birth: 0 })
+        };
+        postcard::from_bytes(stored).ok().or_else(second).or_else(first)
+    }
+
+    /// Whether a store that says this hello is the owner's or a copy of it.
+    fn is_known_to(&self, hello: &Hello) -> bool {
+        hello.epochs.contains(&self.epoch) || hello.epochs.contains(&self.birth)
     }
 }
 
@@ -68,7 +80,8 @@ fn secret_of(hello: &Hello) -> Vec<u8> {
 pub(super) struct Members {
     /// Whom a client number belongs to.
     owners: BTreeMap<NodeId, Owner>,
-    /// Stores whose number was freed: what they sent is merged, and must not come again.
+    /// Stores whose number was freed: what they sent is merged, and must not come again. Each by its name, which it keeps
+    /// when it starts anew, and by its first start, which it does not.
     departed: BTreeMap<NodeId, Vec<Vec<u8>>>,
     /// Connections that have not said hello.
     strangers: BTreeMap<Session, (Peer, mpsc::Sender<Frame>)>,
@@ -82,8 +95,8 @@ pub(super) const PREFIX: &str = "member/";
 /// The name under which stores are remembered that left.
 pub(super) const DEPARTED: &str = "departed/";
 
-/// How many of them are, of each number.
-const REMEMBERED: usize = 64;
+/// How many of their names and first starts are, of each number.
+const REMEMBERED: usize = 128;
 
 /// Why someone is not let in.
 #[derive(Debug, PartialEq, Eq)]
@@ -137,8 +150,14 @@ impl Members {
 
     /// A client will not come back under its number, until that is free again.
     pub(super) fn remove(&mut self, client: NodeId) {
-        let nobody =
-            || Owner { instance: Vec::new(), epoch: 0, removed: true, secret: Vec::new(), position: 0 };
+        let nobody = || Owner {
+            instance: Vec::new(),
+            epoch: 0,
+            removed: true,
+            secret: Vec::new(),
+            position: 0,
+            birth: 0,
+        };
         self.owners.entry(client).or_insert_with(nobody).removed = true;
         self.drop_client(client);
     }
@@ -147,8 +166,9 @@ impl Members {
     pub(super) fn release(&mut self, client: NodeId) {
         if let Some(owner) = self.owners.remove(&client).filter(|owner| !owner.instance.is_empty()) {
             let departed = self.departed.entry(client).or_default();
-            departed.retain(|instance| *instance != owner.instance);
-            departed.push(owner.instance);
+            let birth = owner.birth.to_le_bytes().to_vec();
+            departed.retain(|known| *known != owner.instance && *known != birth);
+            departed.extend([owner.instance, birth]);
             departed.drain(..departed.len().saturating_sub(REMEMBERED));
         }
         self.drop_client(client);
@@ -180,7 +200,13 @@ impl Members {
         if self.knows_start(hello) && self.knows_secret(hello) {
             return false;
         }
-        self.owners.insert(NodeId(hello.client), Owner::of(hello)).is_none()
+        let mut owner = Owner::of(hello);
+        let before = self.owners.get(&NodeId(hello.client));
+        // Who starts very often does not tell its first start for ever.
+        if let Some(before) = before.filter(|before| before.birth != 0) {
+            owner.birth = before.birth;
+        }
+        self.owners.insert(NodeId(hello.client), owner).is_none()
     }
 
     /// Whether the last start of this client that was let in is the one that says hello.
@@ -191,7 +217,16 @@ impl Members {
     /// Whether this store has started anew since the coordinator last let it in.
     pub(super) fn starts_anew(&self, hello: &Hello) -> bool {
         let owner = self.owners.get(&NodeId(hello.client));
-        hello.rejoins && owner.is_none_or(|owner| !hello.epochs.contains(&owner.epoch))
+        hello.rejoins && owner.is_none_or(|owner| !owner.is_known_to(hello))
+    }
+
+    /// Whether a store that says this hello, or one that it is a copy of, had a number that was freed.
+    fn has_left(&self, hello: &Hello) -> bool {
+        self.departed.get(&NodeId(hello.client)).is_some_and(|departed| {
+            let mut births = hello.epochs.iter().map(|epoch| epoch.to_le_bytes());
+            births.any(|birth| departed.iter().any(|known| *known == birth))
+                || !hello.rejoins && departed.contains(&hello.instance)
+        })
     }
 
     /// Whether a number belongs to who knows this secret, by which it was once let in.
@@ -277,17 +312,16 @@ impl Members {
                 "a hello without the 16 bytes that name the client's store, or without its start".into(),
             );
         }
-        let Some(owner) = self.owners.get(&client) else {
-            let departed = self.departed.get(&client).is_some_and(|stores| stores.contains(&hello.instance));
-            // Who does not know the terms has no machine yet, and nothing to send.
-            if departed && !hello.rejoins && hello.parameters != 0 {
-                return last(format!(
-                    "the client's store left this federation when {client} was removed, or its number released: what it had \
-                     sent stays merged, and would be merged again. `cahoots rejoin` the client, which then starts anew as {client}"
-                ));
-            }
-            return None;
-        };
+        let owner = self.owners.get(&client);
+        // Also who knows no terms yet: it may be a copy of who does, and would draw the same noise.
+        if owner.is_none_or(|_| hello.rejoins) && self.has_left(hello) {
+            return last(format!(
+                "the client's store left this federation when {client} was removed, its number released, or when it started \
+                 anew: what it had sent stays merged, and would be merged again. `cahoots rejoin` the client, which then starts \
+                 anew as {client}"
+            ));
+        }
+        let owner = owner?;
         if owner.removed {
             return last(format!(
                 "{client} was removed from this federation: `cahoots members FILE release {}` at the coordinator frees its number, \

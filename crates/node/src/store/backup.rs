@@ -19,11 +19,16 @@ impl Store {
         if copy.platform.exists(&copy.checkpoint) {
             return Err(StoreError::Exists { path: to.into() });
         }
+        // Where a store is to be put back, the mark of the one before says that there was one until it is.
+        let marked = copy.platform.exists(&copy.mark());
         let (log, checkpoint) = (copy.log(self.log.link().generation), copy.unfinished());
-        let copied = self.copy(&copy, &log, &checkpoint).map_err(|e| failed_write(to, e));
+        let copied = self.copy(&copy, &log, &checkpoint, marked).map_err(|e| failed_write(to, e));
         copied.and_then(|()| self.check(to, &copy)).inspect_err(|_| {
-            for file in [&copy.checkpoint, &log, &checkpoint, &copy.mark()] {
+            for file in [&copy.checkpoint, &log, &checkpoint] {
                 copy.discard(file);
+            }
+            if !marked {
+                copy.discard(&copy.mark());
             }
         })
     }
@@ -43,13 +48,19 @@ impl Store {
         Err(StoreError::Write { path: to.into(), what: format!("the copy is of no use: {what}") })
     }
 
-    fn copy(&self, copy: &Files, log: &Path, checkpoint: &Path) -> io::Result<()> {
+    fn copy(&self, copy: &Files, log: &Path, checkpoint: &Path, marked: bool) -> io::Result<()> {
         copy_file(self.log.file(), self.log.bytes(), copy, log)?;
         copy_file(self.checkpoint.file(), self.checkpoint.bytes(), copy, checkpoint)?;
         let mark = Mark::open(copy)?;
-        mark.write(self.commits)?;
+        if !marked {
+            mark.write(self.commits)?;
+        }
         copy.platform.rename(checkpoint, &copy.checkpoint)?;
-        files::Sync::Disk.folder(copy)
+        files::Sync::Disk.folder(copy)?;
+        if marked {
+            mark.write(self.commits)?;
+        }
+        Ok(())
     }
 }
 

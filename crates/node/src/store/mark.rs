@@ -28,6 +28,11 @@ impl Mark {
         record::open(KEY, &sealed).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
     }
 
+    /// It lasts from now on. Marks of commits are not synced: one that is behind accuses nobody.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.0.sync_all()
+    }
+
     pub(super) fn write(&self, commits: u64) -> io::Result<()> {
         self.0.write_all_at(&record::seal(KEY, &commits.to_le_bytes()), 0)
     }

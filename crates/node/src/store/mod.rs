@@ -27,6 +27,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub(crate) use aside::Next;
 pub use batch::Batch;
 use checkpoint::Checkpoint;
 pub use error::StoreError;

@@ -199,7 +199,7 @@ fn lies_about_sums_are_refused_by_fclub() {
 
 #[test]
 fn lies_beyond_the_published_noise_are_refused() {
-    let params = "dp_epsilon = 1.0\ndp_delta = 0.1";
+    let params = "dp_epsilon = 1.0\ndp_delta = 1e-5";
     unmoved::<fclub::CdpFclubDc>(
         params,
         linear().with_horizon(2),

@@ -4,6 +4,7 @@
 mod replay;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use cahoots_core::{DecisionId, NodeId};
 use cahoots_node::inside;
@@ -55,11 +56,11 @@ impl World<'_> {
     pub(super) fn audit(&mut self) -> Result<Totals, Broken> {
         // What a commit was about that failed did not happen.
         if let Some(coordinator) = &self.coordinator {
-            self.site.computer.tape().commits.truncate(coordinator.commits() as usize);
+            self.site.computer.tape().truncate(coordinator.commits());
         }
         for client in &self.clients {
             if let Some(node) = &client.node {
-                client.site.computer.tape().commits.truncate(node.commits() as usize);
+                client.site.computer.tape().truncate(node.commits());
             }
         }
         let mut lives = Vec::new();
@@ -69,7 +70,7 @@ impl World<'_> {
         let server = self.server()?;
         for client in 0..self.clients.len() {
             if !self.ended {
-                self.same_as_replayed(client, lives[client].last())?;
+                self.same_as_replayed(client, lives[client].get(self.life_of(client)))?;
             }
             self.promises(client, &lives[client])?;
             if !self.ended {
@@ -100,11 +101,10 @@ impl World<'_> {
     /// The stores of a client, one after the other, each as a machine that never met a fault makes it.
     fn lives(&self, client: usize) -> Result<Vec<Life>, Broken> {
         let tape = self.clients[client].site.computer.tape();
-        let stores = tape.earlier.iter().chain([&tape.commits]);
-        stores.map(|commits| self.life(client, commits)).collect()
+        tape.lives().iter().map(|commits| self.life(client, commits)).collect()
     }
 
-    fn life(&self, client: usize, commits: &[Commit]) -> Result<Life, Broken> {
+    fn life(&self, client: usize, commits: &[Arc<Commit>]) -> Result<Life, Broken> {
         let me = NodeId(client as u32);
         let starts = commits.iter().flat_map(|commit| &commit.values).filter(|(key, _)| key == "starts");
         // Number, commits before it, messages before it.
@@ -127,15 +127,53 @@ impl World<'_> {
         Ok(Life { epochs: epochs.collect(), secret, shadow })
     }
 
-    fn server(&mut self) -> Result<Shadow, Broken> {
-        let tape = self.site.computer.tape();
+    /// The store that a client has now, among all that it had.
+    fn life_of(&self, client: usize) -> usize {
+        self.clients[client].site.computer.tape().life()
+    }
+
+    /// A coordinator that never met a fault, given so much.
+    fn shadow_server(&self, commits: &[Arc<Commit>]) -> Result<Shadow, Broken> {
         let terms = &self.case.terms;
         let live = terms.live(&self.cases.known).map_err(|e| e.to_string())?;
         let mut machine = live.coordinator(terms, None).map_err(|e| e.to_string())?;
-        let secret = value(&tape.commits, "secret").ok_or("a coordinator without a secret")?;
+        let secret = value(commits, "secret").ok_or("a coordinator without a secret")?;
         let keys = inside::keys(terms, secret.try_into().map_err(|_| "a short secret")?);
-        let mut shadow = replay(&mut *machine, &tape.commits, &keys, NodeId::SERVER)?;
+        let mut shadow = replay(&mut *machine, commits, &keys, NodeId::SERVER)?;
         shadow.state = machine.state();
+        Ok(shadow)
+    }
+
+    /// Which of its stores the coordinator has now: where a copy was put in the place of another, and that did not last,
+    /// the number of commits does not tell.
+    pub(super) fn recognise(&mut self) {
+        let Some(coordinator) = &mut self.coordinator else { return };
+        let state = coordinator.look(|machine, _| machine.state());
+        let Some(coordinator) = &self.coordinator else { return };
+        let commits = coordinator.commits() as usize;
+        let tape = self.site.computer.tape();
+        let others = (0..tape.lives().len()).rev().filter(|life| *life != tape.life());
+        let same_values = |known: &[Arc<Commit>]| {
+            let values = known.iter().flat_map(|commit| &commit.values).map(|(name, value)| (name, value));
+            let last: BTreeMap<_, _> = values.collect();
+            last.into_iter().all(|(name, value)| coordinator.stored(name).as_ref() == Some(value))
+        };
+        let is_it = |life: &usize| {
+            let known = tape.lives()[*life].get(..commits);
+            known
+                .filter(|known| same_values(known))
+                .is_some_and(|known| self.shadow_server(known).is_ok_and(|shadow| shadow.state == state))
+        };
+        let found = std::iter::once(tape.life()).chain(others).find(is_it);
+        drop(tape);
+        if let Some(life) = found {
+            self.site.computer.tape().go_on(life);
+        }
+    }
+
+    fn server(&mut self) -> Result<Shadow, Broken> {
+        let tape = self.site.computer.tape();
+        let shadow = self.shadow_server(tape.commits())?;
         drop(tape);
         if let Some(coordinator) = &mut self.coordinator {
             let (state, books) = coordinator.look(|machine, books| (machine.state(), books.clone()));
@@ -263,7 +301,8 @@ impl World<'_> {
             };
             // What a store sent that went back in time, and was not let in again, is nobody's to say any more.
             let site = &self.clients[client].site;
-            let known = site.branched.is_none() || life + 1 == lives.len() && self.site.branched.is_none();
+            let known =
+                site.branched.is_none() || life == self.life_of(client) && self.site.branched.is_none();
             for (sequence, sum) in taken {
                 if known && shadow.emitted.get(&(NodeId::SERVER, *sequence)) != Some(sum) {
                     return Err(format!(

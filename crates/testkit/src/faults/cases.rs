@@ -20,6 +20,8 @@ pub struct Case {
     pub clients: usize,
     /// The users of each client.
     pub users: Vec<Vec<u32>>,
+    /// Do clients talk to each other?
+    pub neighbours: bool,
     /// What has been merged, where the coordinator's state says it.
     pub merged: Option<fn(&[u8]) -> LinearStats>,
 }
@@ -67,6 +69,12 @@ fn talkative(algorithm: &str) -> &'static [&'static str] {
         "ddp-mab" => &["rounds = 3\ngap = 0.8\nprivacy = \"local\"\ndp_epsilon = 20.0\ntopology = \"ring\""],
         "hdp-mab" => &["rounds = 3\ngap = 0.8\nprivacy = \"local\"\ndp_epsilon = 20.0\ntopology = \"star\""],
         "pf-ucb" | "pf-ucb-enhanced" => &["schedule = 1.0"],
+        "cdp-fclub-dc" => &["dp_delta = 1e-5"],
+        "private-linucb" => &[
+            "dp_delta = 1e-5\nreleases = 6\nfirst_release = 2",
+            "dp_delta = 1e-5\nreleases = 6\nfirst_release = 2\ntrust = \"nobody\"\ndecide = \"released\"",
+        ],
+        "private-fclub" => &["dp_delta = 1e-5\nreleases = 6\nfirst_release = 2\ndp_epsilon = 1000.0"],
         _ => &[""],
     }
 }
@@ -101,5 +109,7 @@ fn case(known: &Arc<Known>, name: &str, params: &str, clients: usize) -> Option<
         }),
         _ => None,
     };
-    Some(Case { terms, clients: seats.clients(), users, merged })
+    let all = || (0..seats.clients() as u32).map(NodeId);
+    let neighbours = all().any(|a| all().any(|b| a != b && seats.hears(a, b)));
+    Some(Case { terms, clients: seats.clients(), users, neighbours, merged })
 }

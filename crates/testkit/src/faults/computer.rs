@@ -27,41 +27,103 @@ pub(super) struct Commit {
     pub(super) values: Vec<(String, Vec<u8>)>,
 }
 
-/// All commits of a store, one after the other; those that did not last are overwritten by what took their number.
-#[derive(Clone, Debug, Default)]
+/// What a store was given, commit by commit.
+pub(super) type Commits = Vec<Arc<Commit>>;
+
+/// All commits of a store, one after the other; those that did not last are overwritten by what took their number. A store
+/// that made room for another, or for a copy, has a life of its own, and may come back.
+#[derive(Clone, Debug)]
 pub(super) struct Tape {
-    /// From the first one on.
-    pub(super) commits: Vec<Commit>,
-    /// Those of stores that made room for another.
-    pub(super) earlier: Vec<Vec<Commit>>,
+    lives: Vec<Commits>,
+    current: usize,
+}
+
+impl Default for Tape {
+    fn default() -> Tape {
+        Tape { lives: vec![Vec::new()], current: 0 }
+    }
 }
 
 impl Tape {
+    /// From the first commit of the present store on.
+    pub(super) fn commits(&self) -> &Commits {
+        &self.lives[self.current]
+    }
+
+    /// All stores there ever were.
+    pub(super) fn lives(&self) -> &[Commits] {
+        &self.lives
+    }
+
+    /// Which of them is the present one.
+    pub(super) fn life(&self) -> usize {
+        self.current
+    }
+
     fn push(&mut self, number: u64, batch: &Batch) {
         let before = number.saturating_sub(1) as usize;
-        if before == 0 && !self.commits.is_empty() {
-            self.earlier.push(std::mem::take(&mut self.commits));
+        if before == 0 && !self.commits().is_empty() {
+            self.lives.push(Vec::new());
+            self.current = self.lives.len() - 1;
         }
-        self.commits.truncate(before);
-        self.commits.push(Commit { entries: batch.entries().to_vec(), values: batch.values().to_vec() });
+        if let Some(start) = earlier_start(batch)
+            && !began(self.commits(), start)
+            && let Some(life) = self.lives.iter().position(|life| began(life, start))
+        {
+            // What was to take its place has not lasted.
+            self.current = life;
+        }
+        let commits = &mut self.lives[self.current];
+        commits.truncate(before);
+        commits.push(Arc::new(Commit { entries: batch.entries().to_vec(), values: batch.values().to_vec() }));
+    }
+
+    /// What was given beyond so many commits did not last.
+    pub(super) fn truncate(&mut self, commits: u64) {
+        self.lives[self.current].truncate(commits as usize);
+    }
+
+    /// A copy of a store, which was given this much, takes its place.
+    pub(super) fn put_back(&mut self, commits: Commits) {
+        let first = |commits: &Commits| commits.first().map(|first| first.values.clone());
+        let same = self.lives.iter().position(|life| first(life) == first(&commits));
+        match same {
+            Some(life) => (self.current, self.lives[life]) = (life, commits),
+            None => self.fork(commits),
+        }
+    }
+
+    /// The same, where what it takes the place of may come back.
+    pub(super) fn fork(&mut self, commits: Commits) {
+        self.lives.push(commits);
+        self.current = self.lives.len() - 1;
+    }
+
+    /// The present store turned out to be this one.
+    pub(super) fn go_on(&mut self, life: usize) {
+        self.current = life;
     }
 }
 
-impl Tape {
-    /// A copy of a store, which was given this much, takes its place.
-    pub(super) fn put_back(&mut self, commits: Vec<Commit>) {
-        let same =
-            commits.first().map(|first| &first.values) == self.commits.first().map(|first| &first.values);
-        let now = std::mem::replace(&mut self.commits, commits);
-        // A store that was started anew since has a life of its own.
-        if !same {
-            self.earlier.push(now);
-        }
-    }
+/// The start of a client before the one that a batch is about.
+fn earlier_start(batch: &Batch) -> Option<u64> {
+    let (_, starts) = batch.values().iter().find(|(key, _)| key == "starts")?;
+    let starts: Vec<(u64, u64, u64)> = postcard::from_bytes(starts).ok()?;
+    starts.iter().rev().nth(1).map(|(epoch, _, _)| *epoch)
+}
+
+/// Whether a store knows of this start.
+fn began(commits: &Commits, start: u64) -> bool {
+    let values = commits.iter().rev().flat_map(|commit| &commit.values);
+    let mut starts = values.filter(|(key, _)| key == "starts");
+    starts.any(|(_, starts)| {
+        postcard::from_bytes::<Vec<(u64, u64, u64)>>(starts)
+            .is_ok_and(|starts| starts.iter().any(|(epoch, _, _)| *epoch == start))
+    })
 }
 
 /// The named value that was set last.
-pub(super) fn value<'a>(commits: &'a [Commit], name: &str) -> Option<&'a [u8]> {
+pub(super) fn value<'a>(commits: &'a [Arc<Commit>], name: &str) -> Option<&'a [u8]> {
     let mut set = commits.iter().flat_map(|commit| &commit.values).filter(|(key, _)| key == name);
     set.next_back().map(|(_, value)| &value[..])
 }

@@ -8,18 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use cahoots_node::inside::{Opening, SimulatedFile};
 
+use super::content::Content;
 use super::dice::Dice;
-
-/// One change of a file, with what takes it back.
-#[derive(Clone, Debug)]
-enum Change {
-    /// Bytes were written at a place; this was there before, and the file was so long.
-    Write { at: usize, bytes: usize, before: Vec<u8>, length: usize },
-    /// The file was cut off; this was behind.
-    Cut { tail: Vec<u8> },
-    /// It was made longer; it was so long.
-    Grow { length: usize },
-}
 
 /// A change of names.
 #[derive(Clone, Debug)]
@@ -29,19 +19,15 @@ enum Naming {
     Removed(PathBuf),
 }
 
-#[derive(Clone, Debug, Default)]
-struct Content {
-    bytes: Vec<u8>,
-    /// What a power cut may take back, oldest first.
-    unsynced: Vec<Change>,
-    locked: bool,
-}
-
 /// What the disk does next.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mood {
     /// The power goes (or the process is killed) before the operation of this number.
     pub(super) off_at: Option<u64>,
+    /// The same, before so many more syncs: what was written just now is not safe yet.
+    pub(super) off_at_sync: Option<u64>,
+    /// The same, after the next file was given another name.
+    pub(super) off_after_rename: bool,
     /// Nothing can be written.
     pub(super) full: bool,
     /// The next sync fails, and says so.
@@ -140,16 +126,16 @@ impl Disk {
         *inner = Inner { mood, operations, ..image.0.clone() };
     }
 
-    /// A bit rots in the last bytes of the newest log beside `store`, if all its `commits` are counted in its mark: then
-    /// someone can tell. `true` if one did.
-    pub(super) fn rot(&self, store: &Path, commits: u64, dice: &mut Dice) -> bool {
+    /// A bit rots in the last bytes of the newest log beside `store`, if all its `commits` are counted in its mark, or
+    /// must be: then someone can tell. `true` if one did.
+    pub(super) fn rot(&self, store: &Path, commits: u64, must_be: bool, dice: &mut Dice) -> bool {
         let mut inner = self.lock();
         let beside = |end: &str| PathBuf::from(format!("{}.{end}", store.display()));
         let mark = inner.names.get(&beside("mark")).map(|mark| inner.contents[*mark].bytes.clone());
         let counted = mark.and_then(|mark| mark.last_chunk().map(|count| u64::from_le_bytes(*count)));
         let log =
             (1..200).rev().find_map(|generation| inner.names.get(&beside(&format!("{generation}.log"))));
-        let (Some(log), true) = (log.copied(), counted == Some(commits)) else { return false };
+        let (Some(log), true) = (log.copied(), must_be || counted == Some(commits)) else { return false };
         let bytes = &mut inner.contents[log].bytes;
         let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         let at = end.saturating_sub(1 + dice.below(40) as usize);
@@ -195,6 +181,9 @@ impl Disk {
         let content = inner.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
         inner.names.insert(to.into(), content);
         inner.namings.push(Naming::Renamed { from: from.into(), to: to.into(), content });
+        if std::mem::take(&mut inner.mood.off_after_rename) {
+            inner.mood.off_at = Some(inner.operations + 1);
+        }
         Ok(())
     }
 
@@ -252,6 +241,13 @@ impl Inner {
 
     /// Whether a sync does anything.
     fn sync(&mut self) -> io::Result<bool> {
+        if let Some(left) = &mut self.mood.off_at_sync {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                (self.off, self.mood.off_at_sync) = (true, None);
+                return Err(io::Error::other("the power is off"));
+            }
+        }
         if std::mem::take(&mut self.mood.sync_fails) {
             return Err(io::Error::other("the device does not answer"));
         }
@@ -291,61 +287,6 @@ impl Inner {
         }
         self.names.clone_from(&names);
         self.synced_names = names;
-    }
-}
-
-impl Content {
-    fn write(&mut self, bytes: &[u8], at: usize) {
-        let (length, end) = (self.bytes.len(), at + bytes.len());
-        let before = self.bytes.get(at..end.min(length)).unwrap_or_default().to_vec();
-        self.unsynced.push(Change::Write { at, bytes: bytes.len(), before, length });
-        if end > length {
-            self.bytes.resize(end, 0);
-        }
-        self.bytes[at..end].copy_from_slice(bytes);
-    }
-
-    fn set_len(&mut self, length: usize) {
-        let before = self.bytes.len();
-        if length < before {
-            self.unsynced.push(Change::Cut { tail: self.bytes.split_off(length) });
-        } else if length > before {
-            self.unsynced.push(Change::Grow { length: before });
-            self.bytes.resize(length, 0);
-        }
-    }
-
-    /// What was not synced is lost from some change on, which may be torn or scrambled.
-    fn tear(&mut self, dice: &mut Dice) {
-        let kept = match dice.below(4) {
-            0 => 0,
-            1 => self.unsynced.len(),
-            _ => dice.below(self.unsynced.len() as u64 + 1) as usize,
-        };
-        while self.unsynced.len() > kept {
-            let last = self.unsynced.len() == kept + 1;
-            match self.unsynced.pop().expect("more than are kept") {
-                Change::Cut { tail } => self.bytes.extend(tail),
-                Change::Grow { length } => self.bytes.truncate(length),
-                Change::Write { at, bytes, before, length } if last && dice.one_in(2) => {
-                    // Part of it came to the disk.
-                    let came = dice.below(bytes as u64 + 1) as usize;
-                    let scrambled = dice.one_in(3);
-                    for i in came..bytes {
-                        self.bytes[at + i] =
-                            if scrambled { dice.bits() as u8 } else { before.get(i).copied().unwrap_or(0) };
-                    }
-                    if !scrambled {
-                        self.bytes.truncate(length.max(at + came));
-                    }
-                }
-                Change::Write { at, before, length, .. } => {
-                    self.bytes[at..at + before.len()].copy_from_slice(&before);
-                    self.bytes.truncate(length);
-                }
-            }
-        }
-        self.unsynced.clear();
     }
 }
 

@@ -21,8 +21,11 @@ mod audit;
 mod cases;
 pub mod command;
 mod computer;
+mod content;
 mod dice;
 mod disk;
+#[cfg(test)]
+mod interrupted;
 mod network;
 mod plan;
 mod shrink;
@@ -33,7 +36,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub use audit::Totals;
 pub use cahoots_node::inside::Bug;
 pub use cases::{Case, Cases};
-pub use plan::{Fault, Plan, Who};
+pub use plan::{Fault, Moment, Plan, Who};
 pub use shrink::{rerun, shrink};
 
 use world::World;

@@ -23,8 +23,10 @@ pub enum Fault {
     PowerCut { who: Who, down: Micros },
     /// The same (or a kill) before one of the next operations on its disk.
     CrashAt { who: Who, operation: u64, power: bool, down: Micros },
-    /// A kill after so many more frames have left.
+    /// A crash right after so many more frames have left; with 0, before the next one.
     CrashSending { who: Who, frames: u64, power: bool, down: Micros },
+    /// A crash in the middle of writing; and another before one of the first syncs of the next start.
+    CrashTwice { who: Who, at: Moment, power: bool, down: Micros, again: u64, power_again: bool },
     /// An orderly stop, and a start later.
     Stop { who: Who, down: Micros },
     /// A connection breaks: what was on its way is lost, and each end notices in its own time.
@@ -65,6 +67,15 @@ pub enum Fault {
     PutBack { client: usize, down: Micros },
 }
 
+/// When a node is the most vulnerable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Before one of the next syncs: what is to be synced has been written.
+    BeforeSync(u64),
+    /// After the next file has been given another name, and before anything else.
+    AfterRename,
+}
+
 /// A schedule.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -100,11 +111,13 @@ impl Plan {
         let mut dice = Dice::new(seed, 1);
         let algorithm = (seed % cases.all.len() as u64) as usize;
         let size = dice.below(cases.all[algorithm].len() as u64) as usize;
-        let clients = cases.all[algorithm][size].clients;
+        let (clients, neighbours) =
+            (cases.all[algorithm][size].clients, cases.all[algorithm][size].neighbours);
         let decisions = (dice.between(20, 100) / clients as u64).clamp(5, 45);
         let pace = dice.pick(&[5 * MILLI, 20 * MILLI, 60 * MILLI]);
         let horizon = decisions * pace;
-        let starts = (0..clients).map(|_| if dice.one_in(4) { dice.below(horizon) } else { 0 }).collect();
+        let start = |dice: &mut Dice| if dice.one_in(4) { dice.below(horizon) } else { 0 };
+        let starts: Vec<Micros> = (0..clients).map(|_| start(&mut dice)).collect();
         let mut faults: Vec<(Micros, Fault)> = Vec::new();
         for _ in 0..dice.pick(&[0, 1, 2, 4, 6, 9, 12]) {
             let at = dice.below(horizon);
@@ -142,6 +155,35 @@ impl Plan {
                 }
             }
         }
+        let mut twice = Dice::new(seed, 6);
+        if twice.one_in(2) {
+            let client = Who::Client(twice.below(clients as u64) as usize);
+            let who = if twice.one_in(2) { Who::Coordinator } else { client };
+            let (at, down) = (twice.below(horizon), twice.pick(&[MILLI, 50 * MILLI]));
+            let moment = if twice.one_in(3) {
+                // Who stops writes a snapshot, which takes the place of the one before.
+                faults.push((at + MILLI, Fault::Stop { who, down }));
+                Moment::AfterRename
+            } else {
+                Moment::BeforeSync(twice.between(1, 4))
+            };
+            // Who starts syncs three times what it has found; its first commit is the fourth.
+            let again = twice.pick(&[1, 2, 3, 3, 3, 4, 4, 4, 4, 5, 6]);
+            let (power, power_again) = (twice.one_in(2), !twice.one_in(4));
+            faults.push((at, Fault::CrashTwice { who, at: moment, power, down, again, power_again }));
+        }
+        // What clients say to each other is kept by nobody on the way.
+        let mut between = Dice::new(seed, 7);
+        for _ in 0..if neighbours { between.below(5) } else { 0 } {
+            let client = between.below(clients as u64) as usize;
+            let fault = match between.below(4) {
+                0 | 1 => Fault::Flip { client, up: true, bit: between.bits() },
+                2 => Fault::Duplicate { client, up: between.one_in(2) },
+                _ => Fault::Cut { client, client_notices: 5 * MILLI, coordinator_notices: 5 * MILLI },
+            };
+            faults.push((between.below(horizon / 2), fault));
+        }
+        early_copy(seed, clients, horizon, &starts, &mut faults);
         faults.sort_by_key(|(at, _)| *at);
         Plan {
             seed,
@@ -166,6 +208,26 @@ impl Plan {
     /// Whether any fault is of this kind.
     pub fn has(&self, kind: impl Fn(&Fault) -> bool) -> bool {
         self.remaining().any(|(_, (_, fault))| kind(fault))
+    }
+}
+
+/// A store that is copied when it knows next to nothing, and comes back when its number is not its own any more.
+fn early_copy(
+    seed: u64,
+    clients: usize,
+    horizon: Micros,
+    starts: &[Micros],
+    faults: &mut Vec<(Micros, Fault)>,
+) {
+    let mut dice = Dice::new(seed, 8);
+    if dice.one_in(12) {
+        let client = dice.below(clients as u64) as usize;
+        let copied = starts[client] + dice.pick(&[MILLI, 5 * MILLI, 30 * MILLI]);
+        let freed = copied + dice.below(horizon);
+        faults.push((copied, Fault::Copy { client }));
+        let free = if dice.one_in(2) { Fault::Release { client } } else { Fault::Remove { client } };
+        faults.push((freed, free));
+        faults.push((freed + dice.below(horizon), Fault::PutBack { client, down: MILLI }));
     }
 }
 

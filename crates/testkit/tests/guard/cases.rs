@@ -3,6 +3,8 @@
 use cahoots_algorithms::registry::ours;
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::run::Scenario;
+use cahoots_testkit::suite::Suite;
+use cahoots_testkit::suites;
 use serde_json::{Value, json};
 
 /// One run of an algorithm.
@@ -202,7 +204,8 @@ pub(crate) fn of(name: &str) -> Vec<Case> {
 fn anywhere(name: &str) -> Vec<Case> {
     let worlds =
         ["tied", "tied+faulty+late", "clustered", "split", "servers", "bernoulli", "common+faulty+late"];
-    let cases = worlds.into_iter().map(|world| Case::new(world, &json!({})));
+    let least = suites().get(name).map_or_else(|| json!({}), Suite::least);
+    let cases = worlds.into_iter().map(|world| Case::new(world, &least));
     let catalogue = Catalogue::new(ours());
     cases.filter(|case| catalogue.check(name, &case.params, &case.scenario).is_ok()).collect()
 }
@@ -254,11 +257,14 @@ fn fclub(name: &str) -> Vec<Case> {
             with(&early, json!({ "ratio": 1.0, "tolerance": 0.01 })),
         ],
         "cdp-fclub-dc" => vec![
-            with(&early, json!({ "dp_epsilon": 50.0, "planned_uploads": 1 })),
-            json!({}),
+            with(&early, json!({ "dp_epsilon": 50.0, "dp_delta": 1e-5, "planned_uploads": 40 })),
+            json!({ "dp_delta": 0.1, "large_delta": true }),
             with(&early, json!({ "ratio": 1.2, "privacy": "none" })),
-            with(&early, json!({ "shift": "paper", "privacy": "text" })),
-            with(&early, json!({ "privacy": "alg5", "fidelity": "authors" })),
+            with(&early, json!({ "shift": "paper", "privacy": "text", "dp_delta": 1e-5 })),
+            with(
+                &early,
+                json!({ "privacy": "alg5", "fidelity": "authors", "dp_delta": 1e-5, "renewals": 1 }),
+            ),
         ],
         "homo" => vec![json!({}), json!({ "fidelity": "authors" })],
         _ => vec![
@@ -310,7 +316,7 @@ fn dp_mab(name: &str) -> Vec<Case> {
     ];
     let mut cases = grid(&worlds, &params);
     // As many rounds as it takes.
-    cases.push(Case::new("long", &json!({ "dp_epsilon": 4.0 })));
+    cases.push(Case::new("long", &json!({ "privacy": "published", "dp_epsilon": 4.0 })));
     cases
 }
 

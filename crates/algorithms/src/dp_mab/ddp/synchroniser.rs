@@ -7,6 +7,7 @@ use cahoots_core::{Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId, 
 use serde::{Deserialize, Serialize};
 
 use super::super::message::{Labels, MabMsg};
+use super::super::shares::Shares;
 use super::super::{END, FULL, READY, START};
 use crate::kit::arms::{ArmMsg, FORGETS_NOT};
 
@@ -22,12 +23,14 @@ pub struct Synchroniser {
     /// When the present round began; none while clients explore.
     since: Option<Tick>,
     waiting: Gather<()>,
+    /// Whose shares of the noise have come, where it takes all of them to keep what is promised.
+    shares: Option<Shares>,
 }
 
 impl Synchroniser {
-    pub(in super::super) fn new(clients: u32, edges: u64) -> Self {
+    pub(in super::super) fn new(clients: u32, edges: u64, shares: Option<Shares>) -> Self {
         let present: BTreeSet<NodeId> = (0..clients).map(NodeId).collect();
-        Synchroniser { waiting: everyone(&present), present, edges, round: 1, since: None }
+        Synchroniser { waiting: everyone(&present), present, edges, round: 1, since: None, shares }
     }
 }
 
@@ -48,6 +51,9 @@ impl Synchroniser {
 
     fn end_if_full(&mut self, cx: &mut Cx<'_, MabMsg>) {
         let Some(since) = self.since.filter(|_| self.waiting.is_complete(cx.now())) else { return };
+        if let Some(shares) = &mut self.shares {
+            shares.arrived(self.present.iter().copied(), cx);
+        }
         let slots = cx.now() - since;
         cx.report(Fact::Rounds(1));
         cx.count("slots", slots as f64);

@@ -36,3 +36,18 @@ fn complaints_name_the_key_and_the_remedy() {
         "topology: edge 0-6 does not join two of the 6 clients"
     );
 }
+
+/// Who names nothing gets what `dp_epsilon` says, not N times that.
+#[test]
+fn what_is_not_named_is_local() {
+    fn claim<A: Algorithm>() -> cahoots_core::Claim {
+        let valid = A::check(serde_json::from_value(json!({})).unwrap(), &setting(6, 3, 1000)).unwrap();
+        A::privacy(&valid).unwrap()
+    }
+    for claim in [claim::<CdpMab>(), claim::<DdpMab>(), claim::<HdpMab>()] {
+        assert_eq!((claim.calibration.as_ref(), claim.epsilon), ("local", 1.0));
+    }
+    let published = serde_json::from_value(json!({ "privacy": "published", "dp_epsilon": 0.5 })).unwrap();
+    let claim = CdpMab::privacy(&CdpMab::check(published, &setting(6, 3, 1000)).unwrap()).unwrap();
+    assert!(claim.not_protected.iter().any(|gap| gap.contains("keeps 6 times that")), "{claim:?}");
+}

@@ -84,6 +84,25 @@ fn who_left_is_not_written_to_and_who_comes_back_is_told_the_phase() {
 }
 
 #[test]
+fn who_comes_back_when_exploration_is_over_is_told_the_next_phase_and_can_take_it() {
+    let (setting, mut server) = of_three(json!({}));
+    (0..3).for_each(|client| drop(say_at(&mut server, 1, client, upload(1, 1, &[0, 1], &[0.0, 1.0]))));
+    (0..3).for_each(|client| drop(say_at(&mut server, 2, client, set(2, 2, &[0, 1]))));
+    membership(&mut server, 3, Membership::Left(NodeId(1)));
+    say_at(&mut server, 4, 0, upload(3, 2, &[0, 1], &[0.0, 1.0]));
+    assert_eq!(to(&say_at(&mut server, 4, 2, upload(3, 2, &[0, 1], &[0.0, 1.0]))), [0, 2]);
+    let sent = membership(&mut server, 5, Membership::Joined(NodeId(1)));
+    assert!(sent.is_empty(), "in the phase that is about to end it has no part: {sent:?}");
+    say_at(&mut server, 6, 0, set(4, 3, &[0, 1]));
+    let sent = say_at(&mut server, 6, 2, set(4, 3, &[0, 1]));
+    assert_eq!(to(&sent), [0, 1, 2]);
+    let mut fresh = client(&valid(json!({}), &setting), &setting, 1);
+    tell(&mut fresh, sent[1].1.clone());
+    assert_eq!(fresh.phase(), 3);
+    assert!(server.waiting_for().contains(&NodeId(1)), "it takes part from here on");
+}
+
+#[test]
 fn those_who_were_late_go_on_when_all_who_were_not_have_left() {
     let (_, mut server) = of_three(json!({ "deadline": 5 }));
     say_at(&mut server, 9, 0, upload(1, 1, &[0, 1], &[0.0, 1.0]));

@@ -1,6 +1,7 @@
 //! A machine that never met a fault, given the inputs of one that did.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use cahoots_core::drive::{Event, Input, Node, Timed};
 use cahoots_core::{DecisionId, Keys, Membership, NodeId};
@@ -40,7 +41,7 @@ impl Shadow {
 /// Gives a new machine all inputs that a store was given.
 pub(super) fn replay<N: Node + ?Sized>(
     machine: &mut N,
-    commits: &[Commit],
+    commits: &[Arc<Commit>],
     keys: &Keys,
     me: NodeId,
 ) -> Result<Shadow, Broken> {

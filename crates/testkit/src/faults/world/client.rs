@@ -96,7 +96,7 @@ impl World<'_> {
             self.pull(connection, true)?;
         }
         if last {
-            let time = self.clients[client].site.crash.1;
+            let time = self.clients[client].site.stop;
             return self.crash(Who::Client(client), Down::Kill, time);
         }
         self.touched(client)
@@ -107,7 +107,7 @@ impl World<'_> {
         let now = self.now;
         let mut again = Vec::new();
         let peer = &mut self.clients[client];
-        let life = peer.site.computer.tape().earlier.len();
+        let life = peer.site.computer.tape().life();
         for (place, reward) in peer.app.rewards.iter_mut().enumerate() {
             let Some(waiting) = &mut reward.waiting else { continue };
             match waiting.try_recv() {
@@ -229,7 +229,7 @@ impl World<'_> {
         };
         let acknowledged = reward.acknowledged;
         let excused = || {
-            let life = peer.site.computer.tape().earlier.len();
+            let life = peer.site.computer.tape().life();
             acknowledged.is_some_and(|(then, at)| {
                 then != life || peer.site.branched.is_some_and(|branched| branched >= at)
             })
@@ -341,9 +341,18 @@ impl World<'_> {
             return Err(format!("client {client} starts under the number {epoch} of another start"));
         }
         let peer = &mut self.clients[client];
+        if std::mem::take(&mut peer.site.must_refuse) {
+            return Err(format!("client {client} starts with a rotten log"));
+        }
         let told = std::mem::replace(&mut peer.told, ends);
         if ends.sent < told.sent || ends.received < told.received {
             return Err(format!("client {client} had {told:?} on disk, and starts with {ends:?}"));
+        }
+        for (to, said) in &peer.said {
+            let ends = node.look(|machine, _| machine.ends(*to)).unwrap_or_default();
+            if ends.sent < said.sent || ends.received < said.received {
+                return Err(format!("client {client} has told {to} of {said:?}, and starts with {ends:?}"));
+            }
         }
         (peer.node, peer.flushing, peer.pause) = (Some(node), false, 0);
         let start = peer.site.starts;

@@ -53,6 +53,13 @@ impl World<'_> {
         self.committing = false;
         let stop = self.stopping;
         let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
+        for (client, peer) in self.clients.iter_mut().enumerate() {
+            // Whoever leaves starts anew, and so does what it was told.
+            let ends = coordinator.look(|machine, _| machine.ends(NodeId(client as u32)));
+            if ends.sent < peer.heard.sent || ends.received < peer.heard.received {
+                peer.heard = ends;
+            }
+        }
         let committed = coordinator.commit(stop);
         if self.went_off(Who::Coordinator)? {
             return Ok(());
@@ -67,13 +74,14 @@ impl World<'_> {
         self.pull_all()?;
         self.bounded()?;
         if stop {
-            let time = self.site.crash.1;
+            let time = self.site.stop;
             return self.crash(Who::Coordinator, Down::Kill, time);
         }
         Ok(())
     }
 
-    fn pull_all(&mut self) -> Result<(), Broken> {
+    /// What the coordinator has handed to its streams leaves.
+    pub(super) fn pull_all(&mut self) -> Result<(), Broken> {
         for connection in 0..self.connections.len() {
             if self.connections[connection].down.from.is_some() {
                 self.pull(connection, false)?;
@@ -108,6 +116,21 @@ impl World<'_> {
         Ok(())
     }
 
+    /// What the coordinator has told its clients is on disk.
+    fn not_forgotten(&mut self) -> Result<(), Broken> {
+        let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
+        for (client, peer) in self.clients.iter().enumerate() {
+            let (said, ends) =
+                (peer.heard, coordinator.look(|machine, _| machine.ends(NodeId(client as u32))));
+            if ends.sent < said.sent || ends.received < said.received {
+                return Err(format!(
+                    "the coordinator has told client {client} of {said:?}, and starts with {ends:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The coordinator starts.
     pub(super) fn start_coordinator(&mut self) -> Result<(), Broken> {
         let platform = self.site.computer.platform();
@@ -120,12 +143,21 @@ impl World<'_> {
             for client in 0..self.clients.len() {
                 self.forget_seen(None, Some(client));
             }
+            if self.dice.one_in(3) {
+                // Whoever does this may be interrupted too.
+                let at = self.site.computer.disk.operations() + self.dice.between(1, 24);
+                self.site.computer.disk.mood(|mood| mood.off_at = Some(at));
+                self.site.crash = (if self.dice.one_in(2) { Down::Power } else { Down::Kill }, 50_000);
+            }
             let restored = restore(&platform, &copy, &store, FEDERATION);
+            self.site.computer.disk.mood(|mood| mood.off_at = None);
+            self.site.uncertain = true;
+            self.site.computer.tape().fork(commits);
             if self.went_off(Who::Coordinator)? {
                 return Ok(());
             }
             match restored {
-                Ok(()) => self.site.computer.tape().put_back(commits),
+                Ok(()) => {}
                 Err(NodeError::Store(
                     StoreError::Full { .. } | StoreError::Write { .. } | StoreError::Unreachable { .. },
                 )) => {
@@ -141,6 +173,7 @@ impl World<'_> {
                 Err(error) => return Err(format!("the coordinator's store is not put back: {error}")),
             }
         }
+        let stores = self.site.computer.tape().lives().len();
         let opened = SteppedCoordinator::open(self.coordinator_config(), &platform);
         if self.went_off(Who::Coordinator)? {
             return Ok(());
@@ -149,6 +182,14 @@ impl World<'_> {
             Ok(coordinator) => {
                 self.say(|| format!("the coordinator starts at commit {}", coordinator.commits()));
                 self.coordinator = Some(coordinator);
+                if std::mem::take(&mut self.site.uncertain) {
+                    self.recognise();
+                }
+                // Only a disk that lies can lose all of a store, with whatever says that there was one.
+                if self.site.computer.tape().lives().len() > stores && !self.plan.has(lies) {
+                    return Err("the coordinator starts with an empty store, where it had one".into());
+                }
+                self.not_forgotten()?;
             }
             Err(error) => return self.cannot_start(Who::Coordinator, &error),
         }

@@ -2,10 +2,11 @@
 
 use cahoots_core::NodeId;
 use cahoots_node::NodeError;
+use cahoots_node::inside::SteppedClient;
 use cahoots_node::store::StoreError;
 
 use super::super::computer::Micros;
-use super::super::plan::{Fault, Who};
+use super::super::plan::{Fault, Moment, Who};
 use super::coordinator::backup_path;
 use super::{Broken, Down, Event, Link, World};
 
@@ -27,13 +28,22 @@ impl World<'_> {
                 site.crash = (kind(power), down);
                 site.frames_left = Some(frames);
             }
+            Fault::CrashTwice { who, at, power, down, again, power_again } => {
+                let site = self.site(who);
+                site.crash = (kind(power), down);
+                site.next_crash = Some((again, kind(power_again)));
+                site.computer.disk.mood(|mood| match at {
+                    Moment::BeforeSync(sync) => mood.off_at_sync = Some(sync),
+                    Moment::AfterRename => mood.off_after_rename = true,
+                });
+            }
             Fault::Stop { who: Who::Coordinator, down } => {
-                self.site.crash = (Down::Kill, down);
+                self.site.stop = down;
                 self.stopping = true;
                 self.commit_soon();
             }
             Fault::Stop { who: Who::Client(client), down } => {
-                self.clients[client].site.crash = (Down::Kill, down);
+                self.clients[client].site.stop = down;
                 if let Some(node) = &self.clients[client].node {
                     node.stop();
                     self.touched(client)?;
@@ -41,7 +51,7 @@ impl World<'_> {
             }
             Fault::Cut { client, client_notices, coordinator_notices } => {
                 if let Some(connection) = self.connection(client) {
-                    self.cut(connection);
+                    self.cut(connection, None);
                     self.after(client_notices, Event::Notice { connection, up: true });
                     self.after(coordinator_notices, Event::Notice { connection, up: false });
                 }
@@ -57,7 +67,7 @@ impl World<'_> {
             Fault::Partition { client, time } => {
                 self.clients[client].partitioned = self.now + time;
                 if let Some(connection) = self.connection(client) {
-                    self.cut(connection);
+                    self.cut(connection, None);
                     self.after(time / 4, Event::Notice { connection, up: true });
                     self.after(time / 2, Event::Notice { connection, up: false });
                 }
@@ -87,11 +97,17 @@ impl World<'_> {
                 self.after(time, Event::LieEnds(who, down));
             }
             Fault::Rot { client, down } => {
+                // Whoever runs has counted what it has committed.
+                let running = self.clients[client].node.as_ref();
+                let running =
+                    running.filter(|node| node.app().failure().is_none()).map(SteppedClient::commits);
                 self.crash(Who::Client(client), Down::Kill, down)?;
                 let site = &mut self.clients[client].site;
-                let commits = site.computer.tape().commits.len() as u64;
+                let commits = running.unwrap_or(site.computer.tape().commits().len() as u64);
                 if site.down == Down::Kill {
-                    site.rotten |= site.computer.disk.rot(&site.store, commits, &mut site.computer.dice());
+                    let (disk, mut dice) = (&site.computer.disk, site.computer.dice());
+                    site.must_refuse |= disk.rot(&site.store, commits, running.is_some(), &mut dice);
+                    site.rotten |= site.must_refuse;
                 }
             }
             Fault::ClockJump { who, by } => self.site(who).computer.jump(by * 1000),
@@ -110,20 +126,27 @@ impl World<'_> {
                     self.crash(Who::Coordinator, Down::Kill, down)?;
                 }
             }
-            Fault::Copy { client } => {
-                let computer = &self.clients[client].site.computer;
-                let copy = (computer.disk.image(), computer.tape().commits.clone());
-                self.clients[client].image = Some(copy);
-            }
-            Fault::PutBack { client, down } => {
-                if let Some((image, commits)) = self.clients[client].image.take() {
-                    self.crash(Who::Client(client), Down::Kill, down)?;
-                    let computer = &self.clients[client].site.computer;
-                    computer.disk.put_back(&image);
-                    computer.tape().put_back(commits);
-                    self.branch(client);
-                }
-            }
+            Fault::Copy { client } => self.copy(client),
+            Fault::PutBack { client, down } => self.put_back(client, down)?,
+        }
+        Ok(())
+    }
+
+    /// A client's store is copied.
+    pub(super) fn copy(&mut self, client: usize) {
+        let computer = &self.clients[client].site.computer;
+        let copy = (computer.disk.image(), computer.tape().commits().clone());
+        self.clients[client].image = Some(copy);
+    }
+
+    /// The newest copy takes the place of a client's store.
+    pub(super) fn put_back(&mut self, client: usize, down: Micros) -> Result<(), Broken> {
+        if let Some((image, commits)) = self.clients[client].image.take() {
+            self.crash(Who::Client(client), Down::Kill, down)?;
+            let computer = &self.clients[client].site.computer;
+            computer.disk.put_back(&image);
+            computer.tape().put_back(commits);
+            self.branch(client);
         }
         Ok(())
     }
@@ -132,6 +155,7 @@ impl World<'_> {
     pub(super) fn branch(&mut self, client: usize) {
         let now = self.now;
         self.clients[client].site.branched = Some(now);
+        self.clients[client].site.must_refuse = false;
         self.clients[client].told = Default::default();
         self.forget_seen(Some(client), None);
         for peer in 0..self.clients.len() {
@@ -163,7 +187,7 @@ impl World<'_> {
             self.say(|| format!("no copy is made: {error}"));
             return self.crash(Who::Coordinator, Down::Kill, 0);
         }
-        let commits = self.site.computer.tape().commits.clone();
+        let commits = self.site.computer.tape().commits().clone();
         self.backups.push(commits);
         self.commit_soon();
         Ok(())
@@ -240,7 +264,9 @@ impl World<'_> {
         for connection in gone {
             let notices = if down == Down::Power { 2_000_000 } else { 10_000 };
             let notices = self.dice.below(notices);
-            self.cut(connection);
+            // What a process has handed to its stream mostly leaves, though it is no more.
+            let all = self.dice.one_in(2).then_some(who != Who::Coordinator);
+            self.cut(connection, all);
             self.after(notices, Event::Notice { connection, up: who == Who::Coordinator });
         }
         if let Who::Client(client) = who {
@@ -263,11 +289,16 @@ impl World<'_> {
         }
         let site = self.site(who);
         site.starts += 1;
+        if let Some((sync, down)) = site.next_crash.take() {
+            site.crash = (down, 1000);
+            site.computer.disk.mood(|mood| mood.off_at_sync = Some(sync));
+        }
         let computer = site.computer.clone();
         if std::mem::take(&mut site.down) == Down::Power {
             let lied = computer.disk.cut(&mut computer.dice());
             computer.disk.mood(|mood| mood.lies = false);
             // A mark is not synced: with it goes what tells rot from a commit that was cut short.
+            self.site(who).uncertain |= lied;
             if lied || self.site(who).rotten {
                 self.say(|| format!("{who:?}: what it had said to be safe may be gone"));
                 match who {
@@ -294,6 +325,7 @@ impl World<'_> {
         self.say(|| format!("{who:?} does not start: {error}"));
         let site = self.site(who);
         site.starts += 1;
+        site.must_refuse = false;
         let (start, branched) = (site.starts, site.branched.is_some() || site.rotten);
         site.computer.disk.switch_off();
         match error {

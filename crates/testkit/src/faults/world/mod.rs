@@ -4,6 +4,7 @@ mod client;
 mod coordinator;
 mod fate;
 mod settle;
+mod site;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -15,16 +16,16 @@ use std::time::Duration;
 use cahoots_core::link::Ends;
 use cahoots_node::client::ClientConfig;
 use cahoots_node::coordinator::CoordinatorConfig;
-use cahoots_node::inside::{Bug, SteppedClient, SteppedCoordinator};
+use cahoots_node::inside::{Bug, SteppedCoordinator};
 use cahoots_node::store::Sync;
 
 use super::app::App;
 use super::cases::{Case, Cases};
-use super::computer::{Commit, Computer, Micros};
+use super::computer::{Commits, Computer, Micros};
 use super::dice::Dice;
-use super::disk::Image;
 use super::network::Connection;
 use super::plan::{Plan, Who};
+pub(super) use site::{Client, Down, Link, Site};
 
 /// Name of every federation.
 pub(super) const FEDERATION: &str = "faults";
@@ -62,8 +63,20 @@ pub(super) enum Event {
     FullEnds(Who),
     LieEnds(Who, Micros),
     Start(Who, u64),
+    Follow(usize, Follow),
     Calm,
     Look,
+}
+
+/// What happens to a client that has started anew.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Follow {
+    /// Its store is copied.
+    Copy,
+    /// It is killed, and comes back.
+    Kill,
+    /// The copy takes the place of its store.
+    PutBack,
 }
 
 struct Due {
@@ -90,59 +103,6 @@ impl Ord for Due {
     }
 }
 
-/// A client's way to its coordinator.
-#[derive(Debug, Default)]
-pub(super) enum Link {
-    #[default]
-    Idle,
-    /// It has said hello over this connection; the way out is kept until it is welcome.
-    Dialing(usize, tokio::sync::mpsc::Sender<cahoots_node::transport::proto::Frame>),
-    Up(usize),
-}
-
-/// How a node went down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Down {
-    #[default]
-    Kill,
-    Power,
-}
-
-/// What clients and coordinator have in common.
-#[derive(Debug)]
-pub(super) struct Site {
-    pub(super) computer: Arc<Computer>,
-    pub(super) store: PathBuf,
-    /// How often it was started.
-    pub(super) starts: u64,
-    /// How it goes down when its disk goes off, and for how long.
-    pub(super) crash: (Down, Micros),
-    /// It goes down after so many more frames have left.
-    pub(super) frames_left: Option<u64>,
-    /// How it went down.
-    pub(super) down: Down,
-    /// Its store went back in time: by a disk that lied, or by an old copy. When, the last time.
-    pub(super) branched: Option<Micros>,
-    /// A bit of its log has rotted.
-    pub(super) rotten: bool,
-}
-
-pub(super) struct Client {
-    pub(super) site: Site,
-    pub(super) node: Option<SteppedClient>,
-    pub(super) link: Link,
-    pub(super) pause: Micros,
-    pub(super) flushing: bool,
-    pub(super) app: App,
-    pub(super) image: Option<(Image, Vec<Commit>)>,
-    /// What was durable when it was last looked at: it must not go back.
-    pub(super) told: Ends,
-    pub(super) partitioned: Micros,
-    pub(super) drained: bool,
-    /// The trouble that was seen at the last look.
-    pub(super) trouble: Option<String>,
-}
-
 /// What is known of a message by who saw it on the wire.
 pub(super) type Seen = BTreeMap<(u32, u32, u64), u32>;
 
@@ -160,7 +120,7 @@ pub(super) struct World<'a> {
     pub(super) committing: bool,
     pub(super) stopping: bool,
     /// What the copies of the coordinator's store were given.
-    pub(super) backups: Vec<Vec<Commit>>,
+    pub(super) backups: Vec<Commits>,
     pub(super) restore: bool,
     pub(super) refused: u64,
     /// Messages to the coordinator that were altered or came out of turn.
@@ -170,6 +130,8 @@ pub(super) struct World<'a> {
     pub(super) seen: Seen,
     pub(super) epochs: BTreeSet<u64>,
     pub(super) calm: Option<Micros>,
+    /// Those who started anew are not left alone yet.
+    pub(super) following: usize,
     /// The schedule ended before its time, and said so: a coordinator without a store and without a copy.
     pub(super) ended: bool,
     trace: Option<Vec<String>>,
@@ -189,10 +151,14 @@ impl<'a> World<'a> {
                 store,
                 starts: 0,
                 crash,
+                stop: 0,
                 frames_left: None,
+                next_crash: None,
                 down: Down::Kill,
                 branched: None,
                 rotten: false,
+                must_refuse: false,
+                uncertain: false,
             }
         };
         let clients = (0..case.clients).map(|client| Client {
@@ -204,6 +170,10 @@ impl<'a> World<'a> {
             app: App { left: plan.decisions, ..App::default() },
             image: None,
             told: Ends::default(),
+            said: BTreeMap::new(),
+            heard: Ends::default(),
+            crash_when_welcome: false,
+            followed: false,
             partitioned: 0,
             drained: false,
             trouble: None,
@@ -231,6 +201,7 @@ impl<'a> World<'a> {
             seen: Seen::new(),
             epochs: BTreeSet::new(),
             calm: None,
+            following: 0,
             ended: false,
             trace: trace.then(Vec::new),
             events: 0,
@@ -308,6 +279,7 @@ impl<'a> World<'a> {
             }
             Event::LieEnds(who, down) => self.crash(who, Down::Power, down),
             Event::Start(who, start) => self.start(who, start),
+            Event::Follow(client, follow) => self.follow(client, follow),
             Event::Calm => {
                 self.become_calm();
                 Ok(())

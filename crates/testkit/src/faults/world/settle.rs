@@ -2,9 +2,10 @@
 
 use cahoots_core::NodeId;
 use cahoots_node::inside;
+use cahoots_node::store::StoreError;
 
 use super::super::plan::{Fault, Who};
-use super::{Broken, Down, Event, FEDERATION, LOOK, Link, PATIENCE, World};
+use super::{Broken, Down, Event, FEDERATION, Follow, LOOK, Link, PATIENCE, World};
 
 impl World<'_> {
     /// From now on nothing goes wrong.
@@ -14,9 +15,10 @@ impl World<'_> {
         let everyone = std::iter::once(Who::Coordinator).chain((0..self.clients.len()).map(Who::Client));
         for who in everyone.collect::<Vec<_>>() {
             let site = self.site(who);
-            site.frames_left = None;
+            (site.frames_left, site.next_crash) = (None, None);
             site.computer.disk.mood(|mood| {
-                (mood.off_at, mood.full, mood.sync_fails) = (None, false, false);
+                (mood.off_at, mood.off_at_sync, mood.off_after_rename) = (None, None, false);
+                (mood.full, mood.sync_fails) = (false, false);
             });
         }
         let now = self.now;
@@ -71,14 +73,7 @@ impl World<'_> {
         } else if rejoin {
             self.crash(Who::Client(client), Down::Kill, 1000)?;
             self.start_anew(client)?;
-            if self.dice.one_in(2) {
-                // The worst time for a crash is when it has just been let in again.
-                let (operations, site) = (self.dice.between(1, 16), &mut self.clients[client].site);
-                site.crash = (Down::Kill, 1000);
-                let at = site.computer.disk.operations() + operations;
-                site.computer.disk.kill();
-                site.computer.disk.mood(|mood| mood.off_at = Some(at));
-            }
+            self.start_badly(client);
             Ok(())
         } else if down {
             self.crash(Who::Client(client), Down::Kill, 1000)
@@ -93,19 +88,84 @@ impl World<'_> {
         }
     }
 
+    /// The worst time for a crash is when a client has just been let in again, and the worst copy is one of that time.
+    fn start_badly(&mut self, client: usize) {
+        match self.dice.below(6) {
+            0 => {
+                let (operations, site) = (self.dice.between(1, 16), &mut self.clients[client].site);
+                site.crash = (Down::Kill, 1000);
+                let at = site.computer.disk.operations() + operations;
+                site.computer.disk.kill();
+                site.computer.disk.mood(|mood| mood.off_at = Some(at));
+            }
+            1..=3 if !self.clients[client].followed => {
+                // It has a while to learn alone, and then all of it to send at once.
+                self.clients[client].partitioned = self.now + self.dice.between(100_000, 600_000);
+                self.clients[client].crash_when_welcome = true;
+                self.learn_more(client);
+            }
+            4 | 5 if !self.clients[client].followed => {
+                self.learn_more(client);
+                let soon = if self.dice.one_in(2) { 80_000 } else { 2_000_000 };
+                let copied = self.dice.between(2000, soon);
+                let killed = copied + self.dice.between(10_000, 500_000);
+                let put_back = killed + self.dice.between(1_000_000, 3_000_000);
+                self.following += 3;
+                self.after(copied, Event::Follow(client, Follow::Copy));
+                self.after(killed, Event::Follow(client, Follow::Kill));
+                self.after(put_back, Event::Follow(client, Follow::PutBack));
+            }
+            _ => {}
+        }
+    }
+
+    /// There is more to be sent, which must not be merged twice.
+    fn learn_more(&mut self, client: usize) {
+        self.clients[client].followed = true;
+        self.clients[client].app.left += 4;
+        self.after(2000, Event::App(client));
+    }
+
+    /// One more thing happens to a client that has started anew.
+    pub(super) fn follow(&mut self, client: usize, follow: Follow) -> Result<(), Broken> {
+        self.say(|| format!("client {client}: {follow:?}"));
+        self.following -= 1;
+        self.calm = self.calm.map(|_| self.now);
+        match follow {
+            Follow::Copy => self.copy(client),
+            Follow::Kill => self.crash(Who::Client(client), Down::Kill, 1000)?,
+            Follow::PutBack => self.put_back(client, 1000)?,
+        }
+        Ok(())
+    }
+
     /// `cahoots rejoin`: a client that is down will start anew under its number; where not even its name can be read, its
     /// store is put aside, and its number must be freed.
     pub(super) fn start_anew(&mut self, client: usize) -> Result<(), Broken> {
         let site = &self.clients[client].site;
         let (platform, store) = (site.computer.platform(), site.store.clone());
         site.computer.disk.kill();
+        if self.dice.one_in(3) {
+            // Whoever does this may be interrupted too.
+            let at = site.computer.disk.operations() + self.dice.between(1, 24);
+            site.computer.disk.mood(|mood| mood.off_at = Some(at));
+        }
         let done = inside::rejoin(&platform, &store, FEDERATION, client as u32)
             .or_else(|_| inside::reset(&platform, &store));
         if site.computer.disk.is_off() {
-            // Interrupted: it starts with whatever is there.
-            site.computer.disk.kill();
+            // It starts with whatever is there.
+            if self.dice.one_in(2) {
+                self.clients[client].site.down = Down::Power;
+            }
         } else {
-            done.map_err(|e| format!("client {client} cannot start anew: {e}"))?;
+            site.computer.disk.mood(|mood| mood.off_at = None);
+            match done {
+                // It starts with what it had or with nothing, and is told what to do again.
+                Ok(())
+                | Err(StoreError::Full { .. } | StoreError::Unreachable { .. } | StoreError::Write { .. }) => {
+                }
+                Err(error) => return Err(format!("client {client} cannot start anew: {error}")),
+            }
         }
         let peer = &mut self.clients[client];
         (peer.told, peer.drained) = (Default::default(), false);
@@ -122,7 +182,7 @@ impl World<'_> {
     fn is_honest(&self, client: usize) -> bool {
         let site = &self.clients[client].site;
         let sent_away = |fault: &Fault| matches!(fault, Fault::Remove { client: c } | Fault::Release { client: c } if *c == client);
-        let first = site.computer.tape().earlier.is_empty();
+        let first = site.computer.tape().lives().len() == 1;
         first && site.branched.is_none() && !site.rotten && !self.plan.has(sent_away)
     }
 
@@ -136,6 +196,9 @@ impl World<'_> {
         if self.coordinator.is_none() {
             return Some("the coordinator is down".into());
         }
+        if self.following > 0 {
+            return Some("someone who started anew is not left alone".into());
+        }
         let back = self.went_back();
         // Clients whose store went back in time may have forgotten what they told each other, and nobody else knows.
         let branched: Vec<bool> = self.clients.iter().map(|client| client.site.branched.is_some()).collect();
@@ -145,9 +208,12 @@ impl World<'_> {
             if !peer.app.is_done() {
                 return Some(format!("the app of client {client} waits"));
             }
-            if !matches!(peer.link, Link::Up(_)) {
+            let Link::Up(connection) = peer.link else {
                 let status = node.app().status();
                 return Some(format!("client {client} is not connected: {:?}", status.trouble));
+            };
+            if self.connections[connection].up.black_hole {
+                return Some(format!("client {client} has not noticed that it is alone"));
             }
             if !peer.drained {
                 peer.drained = node.drain().is_ok();

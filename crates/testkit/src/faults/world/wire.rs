@@ -1,5 +1,7 @@
 //! Frames on their way: what leaves is watched, late, cut, or flipped.
 
+use cahoots_core::NodeId;
+use cahoots_core::link::Ends;
 use cahoots_node::transport::Kind;
 use cahoots_node::transport::proto::Frame;
 use tokio::sync::mpsc::error::TryRecvError;
@@ -7,7 +9,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 use super::super::network::{Item, flip, words};
 use super::super::plan::Who;
 use super::coordinator::goes_back;
-use super::{Broken, Event, Link, World};
+use super::{Broken, Down, Event, Link, World};
 
 impl World<'_> {
     /// Takes what a node has handed to its stream, and puts it on its way.
@@ -32,6 +34,7 @@ impl World<'_> {
             if pipe.black_hole {
                 continue;
             }
+            let mut last = false;
             if let Item::Frame(frame) = &item {
                 if let Some(left) = self.site(who).frames_left.as_mut() {
                     if *left == 0 {
@@ -39,8 +42,9 @@ impl World<'_> {
                         return self.crash(who, down, time);
                     }
                     *left -= 1;
+                    last = *left == 0;
                 }
-                self.witness(who, frame)?;
+                self.witness(who, client, frame)?;
                 let pipe = self.connections[connection].pipe(up);
                 if let Some(Kind::Envelope(envelope)) = &frame.kind
                     && u32::MAX == if up { envelope.to } else { envelope.from }
@@ -60,14 +64,19 @@ impl World<'_> {
             pipe.last = at;
             pipe.items.push_back(item);
             self.at(at, Event::Arrive { connection, up });
+            if last {
+                let (down, time) = self.site(who).crash;
+                return self.crash(who, down, time);
+            }
             if end {
                 return Ok(());
             }
         }
     }
 
-    /// A message that was sent before, under the same number, is the same.
-    fn witness(&mut self, who: Who, frame: &Frame) -> Result<(), Broken> {
+    /// What leaves over a client's connection. A message that was sent before, under the same number, is the same.
+    fn witness(&mut self, who: Who, client: usize, frame: &Frame) -> Result<(), Broken> {
+        self.remember(who, client, frame);
         let Some(Kind::Envelope(envelope)) = &frame.kind else { return Ok(()) };
         let sum = crc32fast::hash(&envelope.payload);
         let before = self.seen.insert((envelope.from, envelope.to, envelope.sequence), sum);
@@ -80,9 +89,47 @@ impl World<'_> {
         Ok(())
     }
 
+    /// How far whoever says this has come: it must not be less when it starts again.
+    fn remember(&mut self, who: Who, client: usize, frame: &Frame) {
+        let peer = &mut self.clients[client];
+        let (to, sent, received) = match &frame.kind {
+            Some(Kind::Hello(hello)) => (NodeId::SERVER, hello.sent, hello.received),
+            Some(Kind::Welcome(welcome)) => (NodeId::SERVER, welcome.sent, welcome.received),
+            Some(Kind::Envelope(envelope)) if who == Who::Coordinator => {
+                (NodeId(envelope.from), envelope.sequence, 0)
+            }
+            Some(Kind::Envelope(envelope)) => (NodeId(envelope.to), envelope.sequence, 0),
+            Some(Kind::Confirm(confirm)) => {
+                (confirm.peer.map_or(NodeId::SERVER, NodeId), 0, confirm.sequence)
+            }
+            _ => return,
+        };
+        match (who, &mut self.coordinator) {
+            (Who::Client(_), _) => {
+                let said = peer.said.entry(to).or_default();
+                *said = Ends { sent: said.sent.max(sent), received: said.received.max(received) };
+            }
+            // What it passes on is said by others. What was on its way when a client left is about another one.
+            (Who::Coordinator, Some(coordinator)) if to == NodeId::SERVER => {
+                let ends = coordinator.look(|machine, _| machine.ends(NodeId(client as u32)));
+                let (sent, received) = (sent.min(ends.sent), received.min(ends.received));
+                let said = peer.heard;
+                peer.heard = Ends { sent: said.sent.max(sent), received: said.received.max(received) };
+            }
+            _ => {}
+        }
+    }
+
     /// From now on numbers of messages between these may mean something else.
     pub(super) fn forget_seen(&mut self, from: Option<usize>, to: Option<usize>) {
         let number = |node: Option<usize>| node.map_or(u32::MAX, |client| client as u32);
+        match (from, to) {
+            (Some(client), _) => {
+                self.clients[client].said.remove(&NodeId(number(to)));
+            }
+            (None, Some(client)) => self.clients[client].heard = Ends::default(),
+            (None, None) => {}
+        }
         let (from, to) = (number(from), number(to));
         self.seen.retain(|(sender, receiver, _), _| (*sender, *receiver) != (from, to));
     }
@@ -149,6 +196,8 @@ impl World<'_> {
                     self.disturbed += refused;
                 }
                 self.refused_honestly()?;
+                // What it says before it has written anything is said.
+                self.pull_all()?;
             }
             Item::End => coordinator.closed(session),
         }
@@ -174,6 +223,10 @@ impl World<'_> {
                 if greeted.is_ok() {
                     peer.link = Link::Up(connection);
                     peer.pause = 0;
+                    if std::mem::take(&mut peer.crash_when_welcome) {
+                        peer.site.crash = (Down::Kill, 1000);
+                        peer.site.frames_left = Some(1 + self.dice.below(2));
+                    }
                     self.say(|| format!("client {client} is welcome"));
                 }
                 greeted.err()
@@ -219,11 +272,13 @@ impl World<'_> {
         Ok(())
     }
 
-    /// A connection is cut: what is on its way is lost from some frame on, and what follows vanishes.
-    pub(super) fn cut(&mut self, connection: usize) {
+    /// A connection is cut: what is on its way is lost from some frame on, but for one direction perhaps, and what follows
+    /// vanishes.
+    pub(super) fn cut(&mut self, connection: usize, all: Option<bool>) {
         for up in [true, false] {
             let items = self.connections[connection].pipe(up).items.len() as u64;
-            let kept = self.dice.below(items + 1) as usize;
+            let kept = self.dice.below(items + 1);
+            let kept = if all == Some(up) { items } else { kept } as usize;
             let pipe = self.connections[connection].pipe(up);
             pipe.items.truncate(kept);
             pipe.black_hole = true;

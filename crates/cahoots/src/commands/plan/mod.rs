@@ -1,4 +1,6 @@
-//! `cahoots plan`: thresholds from a communication budget.
+//! `cahoots plan`: thresholds from a communication budget, and whether private federation pays.
+
+mod privacy;
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +15,7 @@ use serde_json::json;
 use super::stop;
 use crate::print;
 
-/// Find thresholds for a communication budget or a regret you can live with.
+/// Find thresholds for a communication budget or a regret you can live with; or whether private federation pays.
 ///
 /// By the bounds of Li and Wang 2022 (Theorem 3.2, Appendix D and E), which hold for every world and so
 /// are far on the safe side; with --simulate also by trying thresholds in a world of this size, which
@@ -39,6 +41,24 @@ pub(crate) struct Args {
     /// Regret at most so many times that of talking all the time.
     #[arg(long, value_name = "FACTOR", group = "budget", value_parser = above_one)]
     regret_factor: Option<f64>,
+    /// Does private federation pay, and from how many observations on?
+    #[arg(long, group = "budget")]
+    privacy: bool,
+    /// With --privacy: losses to look at.
+    #[arg(long, value_name = "EPSILON", value_delimiter = ',', default_values_t = [1.0, 3.0, 10.0], value_parser = positive)]
+    dp_epsilon: Vec<f64>,
+    /// With --privacy: how often the promise may fail.
+    #[arg(long, value_name = "DELTA", default_value_t = 1e-5, value_parser = positive)]
+    dp_delta: f64,
+    /// With --privacy: how often sums are released.
+    #[arg(long, value_name = "COUNT", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
+    releases: u32,
+    /// With --privacy: rewards lie within plus or minus this (1/2 for rewards from 0 to 1 that are centred).
+    #[arg(long, value_name = "BOUND", default_value_t = 1.0, value_parser = positive)]
+    reward_bound: f64,
+    /// With --privacy: kinds of users.
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    clusters: u32,
     /// Choose upload and download ratio apart, for the smallest bound on regret; else they are equal.
     #[arg(long, conflicts_with = "regret_factor")]
     split: bool,
@@ -76,9 +96,13 @@ Examples:
   cahoots plan -n 1000 -d 25 -t 30000 --transfers 50000              by the bounds
   cahoots plan -n 1000 -d 25 -t 30000 --transfers 50000 --simulate   what a world like it really needs
   cahoots plan -n 200 -d 10 -t 100000 --bytes 2e7 --split               upload and download apart
-  cahoots plan -n 100 -d 10 -t 20000 --regret-factor 1.5 --simulate  the least talk for this regret";
+  cahoots plan -n 100 -d 10 -t 20000 --regret-factor 1.5 --simulate  the least talk for this regret
+  cahoots plan -n 10 -d 20 -t 131072 --privacy --reward-noise 0.5    does private federation pay?";
 
 pub(crate) fn run(args: Args, catalogue: &Catalogue) -> Result<(), LabError> {
+    if args.privacy {
+        return private(&args);
+    }
     let budget = match (args.transfers, args.bytes, args.regret_factor) {
         (Some(transfers), _, _) => Budget::Transfers(transfers),
         (_, Some(bytes), _) => Budget::Bytes(bytes),
@@ -117,6 +141,25 @@ pub(crate) fn run(args: Args, catalogue: &Catalogue) -> Result<(), LabError> {
         return print::out(&format!("{:#}\n", as_json(&request, &answer)));
     }
     print::out(&text(&request, &answer))
+}
+
+fn private(args: &Args) -> Result<(), LabError> {
+    let question = privacy::Question {
+        clients: args.clients,
+        dim: usize::from(args.dim),
+        horizon: args.horizon,
+        clusters: args.clusters,
+        epsilons: &args.dp_epsilon,
+        delta: args.dp_delta,
+        releases: args.releases,
+        reward: args.reward_bound,
+        reward_noise: args.reward_noise,
+    };
+    let answers = question.answers().map_err(|error| LabError::Input(error.to_string()))?;
+    if args.json {
+        return print::out(&format!("{:#}\n", privacy::as_json(&question, &answers)));
+    }
+    print::out(&privacy::text(&question, &answers))
 }
 
 fn as_json(request: &Request, plan: &Plan) -> serde_json::Value {

@@ -1,0 +1,267 @@
+//! A client of the private family: it releases sums at public times, and decides with those of all who are alike.
+
+use cahoots_core::{
+    ArmSet, Choice, Custom, Cx, Fact, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream,
+    UserId,
+};
+use serde::{Deserialize, Serialize};
+
+use super::message::{Body, PrivateMsg, Shared};
+use super::params::Decide;
+use super::rules::{Rewards, Rules, Valid};
+use super::stream::Sum;
+use crate::kit::clusters::{ChosenFor, Knowledge};
+
+/// Users, their sums, and what is known about all who are like them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Silo {
+    server: NodeId,
+    rules: Rules,
+    users: Vec<User>,
+    sums: Vec<Sum>,
+    /// What each sum's users are decided for with: a place in `models`.
+    places: Vec<u32>,
+    models: Vec<Knowledge>,
+    version: u64,
+    clipped: u64,
+    left_out: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct User {
+    id: UserId,
+    /// Observations that were used.
+    used: u64,
+}
+
+impl Silo {
+    pub(super) fn new(valid: &Valid, seat: &Seat) -> Silo {
+        let rules = valid.rules.clone();
+        let ids = valid.users.get(seat.me.index()).cloned().unwrap_or_default();
+        let nothing = Knowledge::of(LinearStats::empty(rules.dim), rules.ridge);
+        let mut silo = Silo {
+            server: seat.server,
+            users: Vec::new(),
+            sums: Vec::new(),
+            places: Vec::new(),
+            models: Vec::new(),
+            version: 0,
+            clipped: 0,
+            left_out: 0,
+            rules,
+        };
+        if silo.rules.apart.is_none() {
+            silo.sums.push(Sum::new(&silo.rules));
+            silo.places.push(0);
+            silo.models.push(nothing);
+        }
+        ids.into_iter().for_each(|id| _ = silo.position(id));
+        silo
+    }
+
+    /// A user's place; new ones get one, and, where users are told apart, a sum and a model of their own.
+    fn position(&mut self, user: UserId) -> usize {
+        if let Some(known) = self.users.iter().position(|known| known.id == user) {
+            return known;
+        }
+        self.users.push(User { id: user, used: 0 });
+        if self.rules.apart.is_some() {
+            self.sums.push(Sum::new(&self.rules));
+            self.places.push(self.models.len() as u32);
+            self.models.push(Knowledge::of(LinearStats::empty(self.rules.dim), self.rules.ridge));
+        }
+        self.users.len() - 1
+    }
+
+    /// The sum that a user's observations go to.
+    fn stream(&self, position: usize) -> usize {
+        if self.rules.apart.is_some() { position } else { 0 }
+    }
+
+    /// What is known about those who are like a user.
+    pub fn knowledge(&self, user: UserId) -> Option<&Knowledge> {
+        let position = self.users.iter().position(|known| known.id == user)?;
+        self.models.get(self.places[self.stream(position)] as usize)
+    }
+
+    /// Everything this client has is released, and the next time is waited for.
+    fn release(&mut self, cx: &mut Cx<'_, PrivateMsg>) {
+        let mut parts = Vec::new();
+        for (stream, sum) in (0..).zip(&mut self.sums) {
+            parts.extend(sum.release(stream, &self.rules, cx));
+        }
+        if !parts.is_empty() {
+            cx.send(self.server, Custom(Body::Release(parts)));
+        }
+    }
+
+    fn wake(&self, cx: &mut Cx<'_, PrivateMsg>) {
+        if let Some(tick) = self.rules.times.next(cx.now()) {
+            cx.wake_at(tick);
+        }
+    }
+
+    /// What others have released: the sum without what it holds of one's own.
+    fn others(&self, group: &Shared) -> Result<LinearStats, Misbehaviour> {
+        let mut others = group.sum.stats.clone();
+        for &(stream, number) in &group.mine {
+            let sum = self.sums.get(stream as usize).and_then(|sum| sum.released(number));
+            let own =
+                sum.ok_or_else(|| Misbehaviour::Unexpected("a sum with what was never released".into()))?;
+            let values = others.gram.packed_mut().iter_mut().zip(own.gram.packed());
+            values.for_each(|(to, value)| *to -= value);
+            others.moment.iter_mut().zip(&own.moment).for_each(|(to, value)| *to -= value);
+            others.count = others.count.saturating_sub(own.count);
+        }
+        Ok(others)
+    }
+
+    /// A model of a group: what is released, or what others released and one's own exact data.
+    fn model(&self, group: &Shared) -> Result<Knowledge, Misbehaviour> {
+        let Rules { weighing, ridge, dim, decide, .. } = &self.rules;
+        group.sum.stats.check(*dim, false)?;
+        if !(group.sum.variance >= 0.0 && group.sum.variance.is_finite()) {
+            return Err(Misbehaviour::Implausible(format!("noise of variance {}", group.sum.variance)));
+        }
+        let others = self.others(group)?;
+        let known = match decide {
+            Decide::Released => weighing.effective(&group.sum.stats, group.sum.variance),
+            Decide::Own => {
+                let mine = group.mine.iter().filter_map(|&(stream, number)| {
+                    let released = self.sums[stream as usize].released(number)?;
+                    Some(self.rules.variance(number, released.count))
+                });
+                // What is left when everybody else's noise is taken away may be rounding.
+                let variance = (group.sum.variance - mine.sum::<f64>()).max(0.0);
+                let nobody_else = variance <= 1e-9 * group.sum.variance;
+                let mut known = if nobody_else && group.sum.variance > 0.0 {
+                    LinearStats::empty(*dim)
+                } else {
+                    weighing.effective(&others, variance)
+                };
+                for &(stream, _) in &group.mine {
+                    self.sums[stream as usize].exact().into_iter().for_each(|exact| known.merge(exact));
+                }
+                known
+            }
+        };
+        let factor = cahoots_core::Factor::of(known.gram.packed(), &known.moment, *ridge)
+            .map_err(|error| Misbehaviour::Indefinite(error.to_string()))?;
+        Ok(Knowledge { stats: known, factor })
+    }
+
+    fn shared(&mut self, version: u64, groups: &[Shared]) -> Result<(), Misbehaviour> {
+        if version <= self.version {
+            return Ok(());
+        }
+        let mut places = self.places.clone();
+        let mut models = Vec::with_capacity(groups.len());
+        let mut named = vec![false; self.sums.len()];
+        for (index, group) in (0..).zip(groups) {
+            for &(stream, _) in &group.mine {
+                let known = named.get_mut(stream as usize).filter(|named| !**named);
+                *known.ok_or_else(|| Misbehaviour::Unexpected("a sum in two groups, or in none".into()))? =
+                    true;
+                places[stream as usize] = index;
+            }
+            models.push(self.model(group)?);
+        }
+        // Those of whom nothing was heard yet go on as they are.
+        for stream in (0..self.sums.len()).filter(|&stream| !named[stream]) {
+            models.push(self.models[self.places[stream] as usize].clone());
+            places[stream] = models.len() as u32 - 1;
+        }
+        (self.version, self.places, self.models) = (version, places, models);
+        Ok(())
+    }
+
+    /// Brings an observation within the bounds that the noise is made for, and the middle of rewards to 0.
+    fn clip(&mut self, x: &mut [f64], reward: &mut f64, cx: &mut Cx<'_, PrivateMsg>) {
+        let norm2: f64 = x.iter().map(|v| v * v).sum();
+        let Rewards { range: (low, high), middle } = self.rules.rewards;
+        let far = !(low..=high).contains(reward);
+        if norm2 > 1.0 {
+            let scale = (1.0 - f64::EPSILON) / norm2.sqrt();
+            x.iter_mut().for_each(|v| *v *= scale);
+        }
+        *reward = reward.clamp(low, high) - middle;
+        // A unit vector may be longer than 1 by rounding.
+        if far || norm2 > 1.0 + 1e-9 {
+            self.clipped += 1;
+            cx.level("clipped", self.clipped as f64);
+        }
+    }
+}
+
+impl Machine for Silo {
+    type Msg = PrivateMsg;
+
+    fn on_start(&mut self, cx: &mut Cx<'_, PrivateMsg>) {
+        self.wake(cx);
+    }
+
+    fn on_wake(&mut self, cx: &mut Cx<'_, PrivateMsg>) {
+        self.release(cx);
+        self.wake(cx);
+    }
+
+    fn on_message(
+        &mut self,
+        _from: NodeId,
+        message: PrivateMsg,
+        cx: &mut Cx<'_, PrivateMsg>,
+    ) -> Result<(), Misbehaviour> {
+        match message.0 {
+            Body::Shared { version, groups } => self.shared(version, &groups),
+            Body::Refused { reason } => {
+                // The next release says all that this one did.
+                cx.report(Fact::Refused { observations: 0, reason });
+                Ok(())
+            }
+            other => Err(other.unexpected()),
+        }
+    }
+}
+
+impl Learner for Silo {
+    type Pending = ChosenFor;
+
+    fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<ChosenFor> {
+        let picked = match self.knowledge(user) {
+            Some(known) => known.choose(&self.rules.policy, arms, rng),
+            None => {
+                let nothing = Knowledge::of(LinearStats::empty(self.rules.dim), self.rules.ridge);
+                nothing.choose(&self.rules.policy, arms, rng)
+            }
+        };
+        let picked = picked.shifted(self.rules.rewards.middle);
+        picked.keeping(ChosenFor { user, context: arms.context(picked.arm) })
+    }
+
+    fn commit(&mut self, pending: &ChosenFor, _cx: &mut Cx<'_, PrivateMsg>) {
+        self.position(pending.user);
+    }
+
+    fn observe(&mut self, pending: ChosenFor, mut reward: f64, cx: &mut Cx<'_, PrivateMsg>) {
+        let ChosenFor { user, mut context } = pending;
+        self.clip(&mut context, &mut reward, cx);
+        let position = self.position(user);
+        let stream = self.stream(position);
+        // Beyond what noise is made for, an observation is nobody's: its own client may not use it either, as what
+        // that chooses is released with the observations of others.
+        if self.users[position].used >= self.rules.per_user {
+            self.left_out += 1;
+            cx.level("observations_left_out", self.left_out as f64);
+            return;
+        }
+        self.users[position].used += 1;
+        self.sums[stream].observe(&context, reward, &self.rules, cx);
+        if self.rules.decide == Decide::Own {
+            self.models[self.places[stream] as usize].observe(&context, reward);
+        }
+    }
+
+    fn unsent(&self) -> u64 {
+        self.sums.iter().map(Sum::unsent).sum()
+    }
+}

@@ -1,0 +1,277 @@
+//! What becomes of the parameters of the private family.
+
+use cahoots_core::plausible::Noised;
+use cahoots_core::policy::LinearPolicy;
+use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Tick, UserId};
+use cahoots_privacy::{Budget, Calibration, Randomised, Schedule, correlated};
+use serde::{Deserialize, Serialize};
+
+use super::params::{Decide, PrivateParams, Trust, Unit};
+use crate::kit::clusters::users_by_host;
+
+/// What all machines of a federation go by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rules {
+    pub(super) dim: usize,
+    pub(super) ridge: f64,
+    pub(super) policy: LinearPolicy,
+    pub(super) noise: Noising,
+    pub(super) times: Times,
+    pub(super) decide: Decide,
+    /// Observations of one user that are used; all of them at event level.
+    pub(super) per_user: u64,
+    pub(super) unit: Unit,
+    pub(super) rewards: Rewards,
+    pub(super) weighing: Weighing,
+    /// Users are told apart, each with a sum of its own; `None`: one sum for all of a client's users.
+    pub(super) apart: Option<Apart>,
+    budget: Budget,
+}
+
+/// Rewards as they are learned: within a range, less its middle if they are centred.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Rewards {
+    pub(super) range: (f64, f64),
+    pub(super) middle: f64,
+}
+
+impl Rewards {
+    fn new(range: Option<(f64, f64)>, centred: bool) -> Result<Rewards, ParamError> {
+        let range = range.unwrap_or((-1.0, 1.0));
+        if !(range.0 < range.1 && range.0.is_finite() && range.1.is_finite()) {
+            let problem = format!("must be the smallest and the largest reward, not {range:?}");
+            return Err(ParamError::new("reward_range", problem));
+        }
+        Ok(Rewards { range, middle: if centred { 0.5 * (range.0 + range.1) } else { 0.0 } })
+    }
+
+    /// b: what is learned is at most this.
+    pub(super) fn largest(&self) -> f64 {
+        (self.range.0 - self.middle).abs().max((self.range.1 - self.middle).abs())
+    }
+}
+
+/// How sums are made fit to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Noising {
+    /// Sums get noise when they are released.
+    Sums(Schedule),
+    /// Observations get noise when they are made.
+    Observations(Randomised),
+}
+
+/// When users are of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Apart {
+    /// Squared distance, in units of what uncertainty explains, up to which two are alike.
+    pub(super) separation: f64,
+    /// Expected squared errors of both, added up, above which nobody can tell.
+    pub(super) certainty: f64,
+}
+
+/// What noisy sums are worth beside exact observations.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Weighing {
+    /// Variance of a reward.
+    pub(super) reward_variance: f64,
+    /// `1 + |theta|^2`: noise in the moment, and noise in the Gram matrix times what is to be learned.
+    pub(super) both: f64,
+    /// Squared bound on what is to be learned.
+    pub(super) preference2: f64,
+}
+
+/// When sums are released: known to all in advance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Times {
+    first: Tick,
+    releases: u32,
+}
+
+impl Times {
+    fn new(first: Option<u64>, releases: u32, horizon: u64) -> Times {
+        let first = first.unwrap_or_else(|| (horizon >> releases.min(63)).max(1));
+        // What lies beyond the horizon needs no noise.
+        let within = (0..releases).take_while(|&k| at(first, k).is_some_and(|tick| tick < horizon)).count();
+        Times { first, releases: (within as u32).max(1) }
+    }
+
+    /// The first release after `now`.
+    pub(super) fn next(&self, now: Tick) -> Option<Tick> {
+        (0..self.releases).filter_map(|k| at(self.first, k)).find(|&tick| tick > now)
+    }
+
+    /// Half-way between a release and the next: until then a round waits for those who are late.
+    pub(super) fn next_deadline(&self, now: Tick) -> Option<Tick> {
+        let ticks = (0..self.releases).filter_map(|k| at(self.first, k));
+        ticks.map(|tick| tick.saturating_add((tick / 2).max(1))).find(|&tick| tick > now)
+    }
+}
+
+fn at(first: Tick, k: u32) -> Option<Tick> {
+    first.checked_mul(1u64.checked_shl(k)?)
+}
+
+/// Checked parameters.
+#[derive(Clone, Debug)]
+pub struct Valid {
+    pub(super) rules: Rules,
+    /// Users of each client.
+    pub(super) users: Vec<Vec<UserId>>,
+}
+
+impl PrivateParams {
+    pub(super) fn check(&self, apart: Option<(f64, f64)>, setting: &Setting) -> Result<Valid, ParamError> {
+        let linear = self.linear.check(setting)?;
+        if linear.policy.needs_contexts() {
+            return Err(ParamError::new(
+                "policy",
+                "linphe needs sums that are not released here; linucb or lints",
+            ));
+        }
+        let reward_noise = self.linear.reward_noise.unwrap_or(setting.reward_noise);
+        let reward_noise = ParamError::positive("reward_noise", reward_noise)?;
+        let norm = ParamError::positive("preference_norm", self.preference_norm)?;
+        if !(1..=64).contains(&self.releases) {
+            return Err(ParamError::new("releases", format!("must be 1 to 64, not {}", self.releases)));
+        }
+        if self.first_release == Some(0) {
+            return Err(ParamError::new("first_release", "must be at least 1, not 0"));
+        }
+        let (per_user, group) = match (self.unit, self.per_user) {
+            (Unit::Event, None) => (u64::MAX, 1.0),
+            (Unit::Event, Some(_)) => {
+                return Err(ParamError::new("per_user", "is for unit = \"user\" alone"));
+            }
+            (Unit::User, Some(most)) if most > 0 => (most, most as f64),
+            (Unit::User, _) => {
+                return Err(ParamError::new(
+                    "per_user",
+                    "say how many observations of one user are used at most",
+                ));
+            }
+        };
+        if self.trust == Trust::Nobody && self.decide == Decide::Own {
+            let problem = "\"released\", with trust = \"nobody\": nobody has the exact data to decide with";
+            return Err(ParamError::new("decide", problem));
+        }
+        let rewards = Rewards::new(self.reward_range.or(setting.reward_range), self.centred)?;
+        let times = Times::new(self.first_release, self.releases, setting.horizon);
+        let budget = Budget::stated(self.dp_epsilon, self.dp_delta, self.large_delta, Calibration::Analytic)?;
+        // Of m observations each moves by at most as much, and moves add up.
+        let sensitivity = group * correlated::sensitivity(rewards.largest());
+        let noise = match self.trust {
+            Trust::Silo => Noising::Sums(Schedule::new(&budget, times.releases, sensitivity, setting.dim)?),
+            Trust::Nobody => Noising::Observations(Randomised::new(&budget, sensitivity, setting.dim)?),
+        };
+        let apart = match apart {
+            Some((separation, certainty)) => Some(Apart {
+                separation: ParamError::not_negative("separation", separation)?,
+                certainty: ParamError::not_negative("certainty", certainty)? * norm * norm,
+            }),
+            None => None,
+        };
+        let rules = Rules {
+            dim: setting.dim,
+            ridge: linear.ridge,
+            policy: linear.policy,
+            noise,
+            times,
+            decide: self.decide,
+            per_user,
+            unit: self.unit,
+            rewards,
+            weighing: Weighing {
+                reward_variance: reward_noise * reward_noise,
+                both: 1.0 + norm * norm,
+                preference2: norm * norm,
+            },
+            apart,
+            budget,
+        };
+        Ok(Valid { rules, users: users_by_host(setting) })
+    }
+}
+
+impl Rules {
+    /// What one unit is, for the accountant.
+    pub(super) fn unit_in_words(&self) -> &'static str {
+        match self.unit {
+            Unit::Event => "one observation (context and reward)",
+            Unit::User => "one user (all observations, of which a stated number is used)",
+        }
+    }
+
+    /// From whom it is protected.
+    pub(super) fn observer(&self) -> &'static str {
+        match self.noise {
+            Noising::Sums(_) => "all parties outside its client",
+            Noising::Observations(_) => "everyone, its own client included",
+        }
+    }
+
+    /// Releases of one sum, at most.
+    pub(super) fn releases(&self) -> u32 {
+        self.times.releases
+    }
+
+    /// Variance of the noise in the `number`-th release of a sum of so many observations: public.
+    pub(super) fn variance(&self, number: u32, observations: u64) -> f64 {
+        match &self.noise {
+            Noising::Sums(schedule) => schedule.variance(number),
+            Noising::Observations(randomised) => randomised.variance(observations),
+        }
+    }
+
+    /// Refuses what no observations can have led to, but for noise of the scale that all know.
+    pub(super) fn check(&self, number: u32, stats: &LinearStats) -> Result<(), Misbehaviour> {
+        stats.check(self.dim, false)?;
+        let plausible = Plausible::CLIPPED.with_reward(self.rewards.largest());
+        let deviation = self.variance(number, stats.count).sqrt();
+        let step = match &self.noise {
+            Noising::Sums(schedule) => schedule.noise.step() * f64::from(number),
+            Noising::Observations(randomised) => randomised.noise().step(),
+        };
+        if deviation == 0.0 && step == 0.0 {
+            return plausible.check(stats);
+        }
+        plausible.check_noised(stats, &Noised { deviation, shift: 0.0, step })
+    }
+}
+
+impl Valid {
+    pub(super) fn claim(&self) -> Claim {
+        let Rules { budget, noise, decide, unit, .. } = &self.rules;
+        let noiseless = budget.epsilon == f64::INFINITY;
+        let calibration = match noise {
+            _ if noiseless => "none",
+            Noising::Sums(_) => "analytic Gaussian, correlated over a public schedule of releases",
+            Noising::Observations(_) => "analytic Gaussian on every observation",
+        };
+        let mut not_protected = vec![match unit {
+            Unit::Event => {
+                "that an observation was made, and when: counts are exact and releases come at public times"
+            }
+            Unit::User => "that a user is there, and when observations are made",
+        }];
+        if *unit == Unit::Event {
+            not_protected
+                .push("a person as a whole: the promise is for one observation, and a person has many");
+        }
+        if *decide == Decide::Own {
+            not_protected.push(
+                "what is chosen later: decisions use the client's own exact data, so that the promise is for an \
+                 observation in whose place another leaves the later ones as they are (decide = \"released\" has no \
+                 such gap)",
+            );
+        }
+        if matches!(noise, Noising::Sums(_)) {
+            not_protected.push("what a user's own client learns, which sees all of it");
+        }
+        Claim {
+            epsilon: budget.epsilon,
+            delta: budget.delta,
+            calibration: calibration.into(),
+            not_protected: not_protected.into_iter().map(Into::into).collect(),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What whoever runs a federation does to a store that is not in use, interrupted before every single operation on the
+//! disk, by a kill or by a power cut.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cahoots_node::inside::{self, Opening};
+use cahoots_node::store::{Batch, Store, StoreError};
+
+use super::computer::Computer;
+use super::dice::Dice;
+use super::world::FEDERATION;
+
+const COMMITS: u64 = 5;
+
+fn path(name: &str) -> PathBuf {
+    Path::new("/node").join(name)
+}
+
+/// A store with a snapshot, a log and a mark, all of it on disk.
+fn computer(owner: &str, seed: u64) -> Arc<Computer> {
+    let computer = Computer::new(&path("store"), Arc::default(), Dice::new(seed, 1), None);
+    let (mut store, _) = inside::store(&computer.platform(), &path("store"), owner).expect("a new store");
+    for commit in 1..=COMMITS {
+        let mut batch = Batch::default();
+        batch.set("instance", vec![7; 16]);
+        batch.append(vec![commit as u8; 30]);
+        if commit == 3 {
+            batch.snapshot(vec![1; 50]);
+        }
+        store.commit(&batch).expect("there is space");
+    }
+    drop(store);
+    on_disk(&computer);
+    computer
+}
+
+/// All of it but the mark, which is never synced.
+fn on_disk(computer: &Arc<Computer>) {
+    let mark = computer.disk.open(&path("store.mark"), Opening::ToWrite).expect("there is one");
+    let mut counted = [0; 12];
+    mark.read_exact_at(&mut counted, 0).expect("it is a mark");
+    mark.write_all_at(&[0; 12], 0).expect("there is space");
+    computer.disk.put_back(&computer.disk.image());
+    let mark = computer.disk.open(&path("store.mark"), Opening::ToWrite).expect("there is one");
+    mark.write_all_at(&counted, 0).expect("there is space");
+}
+
+/// Does something that is interrupted, in all ways, until nothing is left to be interrupted; then looks.
+fn interrupted(
+    owner: &str,
+    before: impl Fn(&Arc<Computer>),
+    act: impl Fn(&Arc<Computer>) -> bool,
+    look: impl Fn(&Arc<Computer>, Result<Store, StoreError>),
+) {
+    for (power, seed) in (0..10).flat_map(|seed| [(false, seed), (true, seed)]) {
+        for operation in 1.. {
+            let computer = computer(owner, seed);
+            before(&computer);
+            let at = computer.disk.operations() + operation;
+            computer.disk.mood(|mood| mood.off_at = Some(at));
+            let done = act(&computer);
+            assert_eq!(done, !computer.disk.is_off(), "only a crash keeps it from being done");
+            if done {
+                assert!(operation > 5, "there was something to be interrupted");
+                break;
+            }
+            if power {
+                computer.disk.cut(&mut Dice::new(seed, operation));
+            } else {
+                computer.disk.kill();
+            }
+            let opened = inside::store(&computer.platform(), &path("store"), owner);
+            look(&computer, opened.map(|(store, _)| store));
+        }
+    }
+}
+
+#[test]
+fn a_store_that_makes_room_is_whole_or_aside() {
+    let owner = "client 0 of federation \"faults\"";
+    let whole_or_aside = |computer: &Arc<Computer>, opened: Result<Store, StoreError>| {
+        let store = opened.expect("there is a whole store, or none");
+        if store.commits() == COMMITS {
+            return;
+        }
+        let aside = inside::store(&computer.platform(), &path("store.old-1"), owner);
+        assert_eq!(aside.expect("what was there is kept").0.commits(), COMMITS);
+    };
+    let rejoin = |computer: &Arc<Computer>| {
+        inside::rejoin(&computer.platform(), &path("store"), FEDERATION, 0).is_ok()
+    };
+    let reset = |computer: &Arc<Computer>| inside::reset(&computer.platform(), &path("store")).is_ok();
+    interrupted(owner, |_| {}, rejoin, whole_or_aside);
+    interrupted(owner, |_| {}, reset, whole_or_aside);
+}
+
+#[test]
+fn a_store_that_is_put_back_in_part_does_not_pass_for_an_empty_one() {
+    let owner = "the coordinator of federation \"faults\"";
+    let copy = |computer: &Arc<Computer>| {
+        let (mut store, _) = inside::store(&computer.platform(), &path("store"), owner).expect("it is whole");
+        store.backup(&path("copy")).expect("there is space");
+        let mut batch = Batch::default();
+        batch.append(vec![9; 30]);
+        store.commit(&batch).expect("there is space");
+        drop(store);
+        on_disk(computer);
+    };
+    let restore = |computer: &Arc<Computer>| {
+        inside::restore(&computer.platform(), &path("copy"), &path("store"), FEDERATION).is_ok()
+    };
+    interrupted(owner, copy, restore, |computer, opened| {
+        match opened {
+            Ok(store) => assert!([COMMITS, COMMITS + 1].contains(&store.commits()), "{}", store.commits()),
+            Err(StoreError::Damaged { .. }) => {}
+            Err(other) => panic!("{other}"),
+        }
+        assert!(restore(computer), "done again, it is done");
+        let (store, _) = inside::store(&computer.platform(), &path("store"), owner).expect("whole");
+        assert_eq!(store.commits(), COMMITS);
+    });
+}
