@@ -49,6 +49,13 @@ macro_rules! family {
                 Some(valid.claim())
             }
 
+            fn unit(valid: &Valid) -> cahoots_core::Unit {
+                match valid.rules.unit {
+                    Unit::Event => cahoots_core::Unit::Event,
+                    Unit::User => cahoots_core::Unit::User,
+                }
+            }
+
             fn clips(valid: &Valid) -> Option<(f64, f64)> {
                 Some(valid.rules.rewards.range)
             }
