@@ -203,7 +203,10 @@ pub(crate) fn start_anew(
     batch.set("rejoins", vec![1]);
     // A new machine without data: what was spent stays on record.
     let damaged = |what: String| StoreError::Damaged { path: path.into(), what };
-    let account = Account::restore(store.get(Account::KEY)?).map_err(damaged)?;
+    let mut account = Account::restore(store.get(Account::KEY)?).map_err(damaged)?;
+    if store.get(RESTORED)?.is_some_and(|flag| flag == [1]) {
+        account.found_old();
+    }
     if account != Account::default() {
         batch.set(Account::KEY, account.next_life().save());
     }

@@ -1,9 +1,12 @@
 //! A client's own ceiling, against coordinators that lie.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use cahoots_algorithms::registry;
 use cahoots_core::{NodeId, Setting, Unit};
-use cahoots_node::client::Client;
+use cahoots_node::Known;
+use cahoots_node::client::{Arms, Client};
 use cahoots_node::config::ClientFile;
 use cahoots_node::coordinator::{Coordinator, CoordinatorConfig};
 use cahoots_node::privacy::Ceiling;
@@ -205,6 +208,48 @@ fn what_a_federation_promises_is_what_its_clients_let_go() {
         }
         client.stop();
         federation.stop();
+    }
+}
+
+/// What algorithms promise is enough, to the last bit: none of them spends more than it says, whatever it rounds.
+#[test]
+fn a_ceiling_as_high_as_the_promise_lets_everything_leave() {
+    let known = Arc::new(Known::new(registry::ours()));
+    let promise = "dp_epsilon = 1.0\ndp_delta = 1e-5";
+    for (algorithm, more, unit) in [
+        ("private-linucb", "", Unit::Event),
+        ("private-linucb", "unit = \"user\"\nper_user = 5", Unit::User),
+        ("private-fclub", "", Unit::Event),
+        ("cdp-fclub-dc", "", Unit::Event),
+    ] {
+        let setting = Setting::linear(2, 2, 2).with_hosts([NodeId(0), NodeId(1)]).with_horizon(100);
+        let terms = terms(&known, algorithm, &format!("{promise}\n{more}"), setting);
+        let federation = Federation::start(&known, terms.clone());
+        let folder = federation.folder.path();
+        let ceiling = Ceiling { unit, ..CEILING };
+        let client = Client::open(config(&known, folder, Some(&federation.url), Some(ceiling))).unwrap();
+        until("it joins", || client.status().joined);
+        until("some leave", || {
+            let arms = [vec![0.6, 0.8], vec![1.0, 0.0]];
+            let decision = client.decide(Some(0), Arms::Features(&arms)).unwrap();
+            client.reward(decision.id, 0.25).unwrap();
+            federation.status().received >= 3
+        });
+        let privacy = client.privacy();
+        assert_eq!((privacy.withdrawn, privacy.unprotected), (None, 0), "{algorithm} {more}");
+        let spent = &privacy.spent[0];
+        assert!(spent.epsilon > 0.3 && spent.epsilon < 1.0 + 1e-9, "{algorithm} {more}: {spent:?}");
+        assert_eq!(client.status().problems, Vec::<String>::new());
+        client.stop();
+        federation.stop();
+        // What it promises for an event is nothing that holds for a user.
+        let (liar, folder) = (Liar::new(terms), tempfile::tempdir().unwrap());
+        let user = Ceiling { unit: Unit::User, ..CEILING };
+        let client = Client::open(config(&known, folder.path(), Some(&liar.url), Some(user))).unwrap();
+        until("it joins or not", || client.status().joined || client.failure().is_some());
+        assert_eq!(client.failure().is_some(), unit == Unit::Event, "{algorithm} {more}");
+        client.stop();
+        liar.stop();
     }
 }
 

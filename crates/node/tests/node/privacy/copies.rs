@@ -203,4 +203,8 @@ fn a_copy_that_is_put_back_by_command_is_charged_for_when_it_starts() {
     operation::restore(&path, &saved).unwrap();
     assert_eq!(run(0), (100.0, 1));
     assert_eq!(run(1), (125.0, 1), "once");
+    // Nor is it forgotten by who starts anew instead.
+    operation::restore(&path, &saved).unwrap();
+    operation::rejoin(&path).unwrap();
+    assert_eq!(run(1), (100.0, 0), "of an event before");
 }
