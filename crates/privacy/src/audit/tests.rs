@@ -68,7 +68,7 @@ fn gaussian(stated: f64, truly: f64, late: bool, seed: u64, n: usize) -> Audit {
 #[test]
 fn gaussian_noise_is_measured_closely_at_a_small_delta() {
     let audit = gaussian(1.0, 1.0, false, 4, 200_000);
-    assert!(audit.verdict() == Verdict::Agrees && audit.measured > 0.92, "{audit:?}");
+    assert!(audit.verdict() == Verdict::Agrees && audit.measured > 0.93, "{audit:?}");
     assert!(audit.test == Test::Gaussian && audit.by_threshold < 0.7, "{audit:?}");
 }
 
