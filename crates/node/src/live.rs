@@ -173,12 +173,13 @@ thread_local! {
     static MADE: RefCell<VecDeque<(Terms, Rc<dyn Any>)>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Terms that are remembered.
-const REMEMBERED: usize = 8;
+/// Terms that are remembered: one or two where a node runs, and all of theirs for tests that open nodes by the million.
+const REMEMBERED: usize = 128;
 
 fn blueprint<A: Algorithm>(terms: &Terms) -> Result<Rc<Blueprint<A>>, NodeError> {
     let same = |(made, what): &(Terms, Rc<dyn Any>)| {
-        let fits = made.params == terms.params && made.setting == terms.setting;
+        let fits =
+            made.algorithm == terms.algorithm && made.params == terms.params && made.setting == terms.setting;
         if fits { what.clone().downcast::<Blueprint<A>>().ok() } else { None }
     };
     if let Some(known) = MADE.with_borrow(|made| made.iter().find_map(same)) {

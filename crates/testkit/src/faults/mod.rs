@@ -9,6 +9,10 @@
 //!   ends in the same bytes;
 //! - whatever anyone took is what someone sent, each message once and in order; numbers never go back, and a message that
 //!   is sent again is the same, noise included; nobody draws the same noise for something else;
+//! - whatever anyone has told the other side (a message, a confirmation, how far it has come) is still so when it starts
+//!   again;
+//! - a rotten log is refused, and an interrupted rejoin, reset or restore leaves a store that is whole, or none, or says
+//!   that it is gone;
 //! - once nothing goes wrong any more, everything comes to rest, everyone being told what to do by words alone;
 //! - queues stay short, and whoever refuses says so: nothing honest is refused, nothing altered is taken.
 //!
@@ -24,8 +28,7 @@ mod computer;
 mod content;
 mod dice;
 mod disk;
-#[cfg(test)]
-mod interrupted;
+pub mod interrupted;
 mod network;
 mod plan;
 mod shrink;

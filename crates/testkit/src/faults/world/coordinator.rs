@@ -82,11 +82,12 @@ impl World<'_> {
 
     /// What the coordinator has handed to its streams leaves.
     pub(super) fn pull_all(&mut self) -> Result<(), Broken> {
-        for connection in 0..self.connections.len() {
-            if self.connections[connection].down.from.is_some() {
-                self.pull(connection, false)?;
-            }
+        let mut outgoing = std::mem::take(&mut self.outgoing);
+        outgoing.retain(|connection| self.connections[*connection].down.from.is_some());
+        for connection in &outgoing {
+            self.pull(*connection, false)?;
         }
+        self.outgoing = outgoing;
         Ok(())
     }
 

@@ -127,6 +127,8 @@ pub(super) struct World<'a> {
     pub(super) disturbed: u64,
     pub(super) clients: Vec<Client>,
     pub(super) connections: Vec<Connection>,
+    /// Those of them over which the coordinator may say something.
+    pub(super) outgoing: Vec<usize>,
     pub(super) seen: Seen,
     pub(super) epochs: BTreeSet<u64>,
     pub(super) calm: Option<Micros>,
@@ -198,6 +200,7 @@ impl<'a> World<'a> {
             disturbed: 0,
             clients,
             connections: Vec::new(),
+            outgoing: Vec::new(),
             seen: Seen::new(),
             epochs: BTreeSet::new(),
             calm: None,

@@ -180,6 +180,7 @@ impl World<'_> {
                     coordinator.opened(session, frames);
                     self.connections[connection].opened = true;
                     self.connections[connection].down.from = Some(outgoing);
+                    self.outgoing.push(connection);
                 }
                 let before = if flipped { coordinator.status().refused } else { 0 };
                 let listens = flipped && !self.connections[connection].down.black_hole && {
