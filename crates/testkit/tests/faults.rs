@@ -66,7 +66,17 @@ fn found(bug: Bug, words: &[&str]) {
 
 #[test]
 fn a_skipped_flush_is_found() {
-    found(Bug::SkipFlush, &["is damaged", "had Ends", "again, and it is not the same", "forgotten", "lost"]);
+    found(
+        Bug::SkipFlush,
+        &[
+            "is damaged",
+            "had Ends",
+            "again, and it is not the same",
+            "forgotten",
+            "lost",
+            "an empty store, where it had one",
+        ],
+    );
 }
 
 #[test]
