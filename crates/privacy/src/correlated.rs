@@ -278,7 +278,7 @@ mod tests {
             for _ in 0..200_000 {
                 let mut observation = || {
                     let (p, q) = (rng.normal(), rng.normal());
-                    let scale = rng.uniform().powf(0.1) / (p * p + q * q).sqrt();
+                    let scale = libm::pow(rng.uniform(), 0.1) / (p * p + q * q).sqrt();
                     (
                         [p * scale, q * scale],
                         if rng.uniform() < 0.5 { b } else { b * (2.0 * rng.uniform() - 1.0) },

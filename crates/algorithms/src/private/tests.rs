@@ -132,7 +132,10 @@ impl Miniature {
     }
 }
 
-fn releases(federation: &Miniature) -> Vec<(u64, u32, Vec<(u32, u32, u64)>)> {
+/// When a client released what: tick, client, and for each sum its place, the number of the release and its observations.
+type Seen = (u64, u32, Vec<(u32, u32, u64)>);
+
+fn releases(federation: &Miniature) -> Vec<Seen> {
     let release = |(tick, node, body): &(u64, NodeId, Body)| match body {
         Body::Release(parts) => {
             let parts = parts.iter().map(|part| (part.stream, part.number, part.stats.get().count));
