@@ -57,6 +57,8 @@ pub(super) struct Connection {
     pub(super) up: Pipe,
     /// To the client.
     pub(super) down: Pipe,
+    /// How often the client's store had been replaced when it was made.
+    pub(super) replaced: u64,
     /// Has the coordinator heard of it?
     pub(super) opened: bool,
 }

@@ -286,7 +286,8 @@ impl World<'_> {
         let _ = frames.try_send(hello);
         let connection = self.connections.len();
         let up = Pipe { from: Some(outgoing), ..Pipe::default() };
-        self.connections.push(Connection { client, up, down: Pipe::default(), opened: false });
+        let (down, replaced) = (Pipe::default(), self.clients[client].replaced);
+        self.connections.push(Connection { client, up, down, replaced, opened: false });
         self.clients[client].link = Link::Dialing(connection, frames);
         self.pull(connection, true)
     }

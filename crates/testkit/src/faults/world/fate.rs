@@ -155,6 +155,7 @@ impl World<'_> {
     pub(super) fn branch(&mut self, client: usize) {
         let now = self.now;
         self.clients[client].site.branched = Some(now);
+        self.clients[client].replaced += 1;
         self.clients[client].site.must_refuse = false;
         self.clients[client].told = Default::default();
         self.forget_seen(Some(client), None);

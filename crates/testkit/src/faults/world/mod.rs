@@ -175,6 +175,7 @@ impl<'a> World<'a> {
             said: BTreeMap::new(),
             heard: Ends::default(),
             crash_when_welcome: false,
+            replaced: 0,
             followed: false,
             partitioned: 0,
             drained: false,

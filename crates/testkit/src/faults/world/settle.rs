@@ -169,6 +169,7 @@ impl World<'_> {
         }
         let peer = &mut self.clients[client];
         (peer.told, peer.drained) = (Default::default(), false);
+        peer.replaced += 1;
         for other in 0..self.clients.len() {
             self.forget_seen(Some(client), Some(other));
             self.forget_seen(Some(other), Some(client));

@@ -73,6 +73,8 @@ pub(in super::super) struct Client {
     pub(in super::super) heard: Ends,
     /// It crashes right after it is let in.
     pub(in super::super) crash_when_welcome: bool,
+    /// How often its store was replaced, or went back in time.
+    pub(in super::super) replaced: u64,
     /// It has been given trouble after it started anew.
     pub(in super::super) followed: bool,
     pub(in super::super) partitioned: Micros,

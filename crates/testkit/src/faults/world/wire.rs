@@ -44,7 +44,10 @@ impl World<'_> {
                     *left -= 1;
                     last = *left == 0;
                 }
-                self.witness(who, client, frame)?;
+                // What is left in the stream of a store that is no more binds nobody.
+                if !up || self.connections[connection].replaced == self.clients[client].replaced {
+                    self.witness(who, client, frame)?;
+                }
                 let pipe = self.connections[connection].pipe(up);
                 if let Some(Kind::Envelope(envelope)) = &frame.kind
                     && u32::MAX == if up { envelope.to } else { envelope.from }
