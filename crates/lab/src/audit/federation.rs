@@ -25,9 +25,9 @@ fn clustered(epsilon: f64) -> Value {
     json!({ "dp_epsilon": epsilon, "dp_delta": 1e-5, "ratio": 1.0, "planned_uploads": OBSERVATIONS, "renewals": 0 })
 }
 
-/// Releases at ticks 1, 2, 4, 8 and 16.
+/// Releases at ticks 2, 4, 8 and 16: the first one holds the first observation.
 fn released(epsilon: f64) -> Value {
-    json!({ "dp_epsilon": epsilon, "dp_delta": 1e-5, "releases": 5, "first_release": 1 })
+    json!({ "dp_epsilon": epsilon, "dp_delta": 1e-5, "releases": 4, "first_release": 2 })
 }
 
 pub(super) fn subjects() -> Vec<Subject> {

@@ -166,8 +166,8 @@ impl Trained {
             let mut chosen = (plain, by_threshold);
             if stated.gaussian {
                 let gaussian = choose(Test::Gaussian);
-                // The middle of two normal laws is the safer place where neither tells anything yet.
-                if gaussian.1.max(0.0) >= chosen.1.max(0.0) {
+                // The stronger test, unless the other has seen more than is stated, and this one has not.
+                if by_threshold <= stated.epsilon || gaussian.1 >= by_threshold {
                     chosen = gaussian;
                 }
             }
