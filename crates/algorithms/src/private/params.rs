@@ -95,26 +95,26 @@ pub struct PrivateFclubParams {
     #[serde(flatten)]
     pub private: PrivateParams,
     /// Two are told apart when their squared distance is this many times what uncertainty explains.
-    #[serde(default = "two")]
+    #[serde(default = "three_halves")]
     #[schemars(range(min = 0.0))]
     pub separation: f64,
     /// Two are put together only where their expected squared errors add up to at most this part of the squared
     /// `preference_norm`: who is not known well enough stays alone, with data of its own.
-    #[serde(default = "quarter")]
+    #[serde(default = "half")]
     #[schemars(range(min = 0.0))]
     pub certainty: f64,
 }
 
-fn quarter() -> f64 {
-    0.25
+fn half() -> f64 {
+    0.5
 }
 
 fn one() -> f64 {
     1.0
 }
 
-fn two() -> f64 {
-    2.0
+fn three_halves() -> f64 {
+    1.5
 }
 
 fn twelve() -> u32 {
