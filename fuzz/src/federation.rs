@@ -52,7 +52,7 @@ fn terms(algorithm: &str) -> Terms {
         Setting::linear(4, 2, 3).with_hosts([NodeId(0), NodeId(0), NodeId(1), NodeId(1)]),
         Setting::k_armed(3, 3),
     ];
-    let params = ["ratio = 1.0", "sync_threshold = 0.1", "dp_epsilon = 1.0", ""];
+    let params = ["ratio = 1.0", "sync_threshold = 0.1", "dp_epsilon = 1.0", "dp_delta = 1e-5", ""];
     for params in params {
         for setting in &settings {
             let setting = setting.clone().with_horizon(1000).with_reward_noise(0.1);

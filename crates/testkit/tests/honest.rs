@@ -142,11 +142,16 @@ fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
         "cdp-mab" | "ddp-mab" | "hdp-mab" => ["published", "local", "central", "none"]
             .map(|privacy| json!({ "rounds": 3, "gap": 0.8, "privacy": privacy, "dp_epsilon": 20.0 }))
             .to_vec(),
-        "private-linucb" | "private-fclub" => vec![
-            json!({ "dp_delta": 1e-5 }),
-            json!({ "dp_delta": 1e-5, "trust": "nobody", "decide": "released" }),
-            json!({ "dp_delta": 1e-5, "dp_epsilon": 1e4, "releases": 3 }),
-        ],
+        "private-linucb" | "private-fclub" => {
+            // The noise follows from the bounds on rewards, so that they are the same with and without the setting's.
+            let stated = |mut params: serde_json::Value| {
+                params["dp_delta"] = json!(1e-5);
+                params["reward_range"] = json!([-1.0, 1.0]);
+                params
+            };
+            let nobody = json!({ "trust": "nobody", "decide": "released" });
+            [json!({}), nobody, json!({ "dp_epsilon": 1e4, "releases": 3 })].map(stated).to_vec()
+        }
         _ => vec![json!({})],
     };
     let federated = ["async", "sync-l", "hetofed", "fclub", "homo", "cdp", "hdp", "ddp", "pf-ucb", "private"];

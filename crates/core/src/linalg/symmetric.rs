@@ -4,9 +4,29 @@ use serde::{Deserialize, Serialize};
 
 /// Packed symmetric matrix: `dim * (dim + 1) / 2` values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Unchecked")]
 pub struct Symmetric {
     dim: usize,
     packed: Box<[f64]>,
+}
+
+/// A matrix as it is read: bytes may come from anyone, and say anything about its size.
+#[derive(Deserialize)]
+struct Unchecked {
+    dim: usize,
+    packed: Box<[f64]>,
+}
+
+impl TryFrom<Unchecked> for Symmetric {
+    type Error = String;
+
+    fn try_from(Unchecked { dim, packed }: Unchecked) -> Result<Symmetric, String> {
+        let expected = dim.checked_add(1).and_then(|more| dim.checked_mul(more)).map(|twice| twice / 2);
+        if expected != Some(packed.len()) {
+            return Err(format!("{} numbers for a symmetric matrix of dimension {dim}", packed.len()));
+        }
+        Ok(Symmetric { dim, packed })
+    }
 }
 
 impl Symmetric {
