@@ -93,6 +93,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_matrix_that_is_read_has_as_many_numbers_as_its_dimension_says() {
+        let matrix = Symmetric::from_packed(2, vec![1.0, 0.5, 2.0]).unwrap();
+        let bytes = postcard::to_stdvec(&matrix).unwrap();
+        assert_eq!(postcard::from_bytes::<Symmetric>(&bytes), Ok(matrix));
+        for dim in [0usize, 1, 3, usize::MAX] {
+            let bytes = postcard::to_stdvec(&(dim, vec![1.0, 0.5, 2.0].into_boxed_slice())).unwrap();
+            assert!(postcard::from_bytes::<Symmetric>(&bytes).is_err(), "{dim}");
+        }
+    }
+
+    #[test]
     fn outer_products_add_up_entry_by_entry() {
         let mut m = Symmetric::zero(3);
         m.add_outer(&[1.0, 2.0, 3.0]);
