@@ -85,6 +85,42 @@ pub struct Spent {
     pub spending: u64,
 }
 
+impl Spent {
+    /// Of each unit and observer the largest loss; largest first.
+    pub fn largest(all: impl IntoIterator<Item = Spent>) -> Vec<Spent> {
+        let mut worst: BTreeMap<(String, String), Spent> = BTreeMap::new();
+        for spent in all {
+            let entry = worst.entry((spent.unit.to_string(), spent.observer.to_string()));
+            let known = entry.or_insert_with(|| spent.clone());
+            if spent.epsilon > known.epsilon {
+                *known = spent;
+            }
+        }
+        let mut list: Vec<Spent> = worst.into_values().collect();
+        list.sort_by(|a, b| b.epsilon.total_cmp(&a.epsilon));
+        list
+    }
+}
+
+impl Account {
+    fn spent(&self, delta: f64) -> Spent {
+        let loss = self.adds.join(self.disjoint, |a, b| a + b);
+        let needs_delta = loss.gaussian_rho > 0.0;
+        // Laplace alone is stated without a delta unless the delta helps.
+        let (with, without) = (loss.epsilon(delta), loss.epsilon(0.0));
+        let (epsilon, delta) = if with < without || needs_delta { (with, delta) } else { (without, 0.0) };
+        Spent {
+            unit: self.unit.clone(),
+            observer: self.observer.clone(),
+            epsilon,
+            delta,
+            rho: loss.pure_rho + loss.gaussian_rho,
+            releases: self.releases,
+            spending: self.spending,
+        }
+    }
+}
+
 impl Accountant {
     /// Puts a release of a machine on record.
     pub fn record(&mut self, machine: NodeId, fact: &ReleaseFact) {
@@ -143,31 +179,7 @@ impl Accountant {
 
     /// What has been spent so far, stated at `delta`: one entry per unit and observer, largest loss first.
     pub fn spent(&self, delta: f64) -> Vec<Spent> {
-        let mut worst: BTreeMap<(&str, &str), Spent> = BTreeMap::new();
-        for account in self.machines.values().flatten() {
-            let loss = account.adds.join(account.disjoint, |a, b| a + b);
-            let needs_delta = loss.gaussian_rho > 0.0;
-            // Laplace alone is stated without a delta unless the delta helps.
-            let (with, without) = (loss.epsilon(delta), loss.epsilon(0.0));
-            let (epsilon, delta) = if with < without || needs_delta { (with, delta) } else { (without, 0.0) };
-            let spent = Spent {
-                unit: account.unit.clone(),
-                observer: account.observer.clone(),
-                epsilon,
-                delta,
-                rho: loss.pure_rho + loss.gaussian_rho,
-                releases: account.releases,
-                spending: account.spending,
-            };
-            let entry = worst.entry((&account.unit, &account.observer));
-            let known = entry.or_insert_with(|| spent.clone());
-            if spent.epsilon > known.epsilon {
-                *known = spent;
-            }
-        }
-        let mut list: Vec<Spent> = worst.into_values().collect();
-        list.sort_by(|a, b| b.epsilon.total_cmp(&a.epsilon));
-        list
+        Spent::largest(self.machines.values().flatten().map(|account| account.spent(delta)))
     }
 }
 

@@ -7,9 +7,18 @@ use serde::{Deserialize, Serialize};
 use crate::gaussian::{Gaussian, ratio_of};
 use crate::grid::Grid;
 
-/// How far one observation moves one node, in standard deviations of that node's noise times its scale:
-/// half the squared Frobenius norm of z z' - w w' with |z|^2, |w|^2 <= 2 is at most 4.
-pub const NODE_SENSITIVITY: f64 = 2.0;
+/// How far one observation moves a Gram matrix and a moment, in deviations of their noise times its scale (s off the
+/// diagonal and in the moment, sqrt 2 s on the diagonal), where `|x| <= 1` and `|y| <= b`.
+///
+/// For (x, y) and (w, v) that is half the squared norm of `x x' - w w'` plus the squared norm of `y x - v w`. Both grow
+/// with |x| and |w|; with unit vectors, `c = x'w` and `y = b = -v` it is `1 - c^2 + 2 b^2 (1 + c)`, largest at
+/// `c = min(b^2, 1)`: `(1 + b^2)^2`, or `4 b^2` from b = 1 on.
+pub const fn sensitivity(b: f64) -> f64 {
+    if b <= 1.0 { 1.0 + b * b } else { 2.0 * b }
+}
+
+/// The same for one node of a tree, whose rewards are at most 1.
+pub const NODE_SENSITIVITY: f64 = sensitivity(1.0);
 
 /// Where the scale of the noise comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,19 +44,34 @@ pub struct Budget {
     pub calibration: Calibration,
 }
 
+/// What a user states of a promise: keys of every algorithm that makes one about sums.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stated {
+    /// Privacy loss epsilon, of all that is ever released (inf: no noise).
+    #[serde(default = "one")]
+    #[schemars(range(min = 0.0))]
+    pub dp_epsilon: f64,
+    /// Probability delta that the loss is larger. To be stated wherever there is noise; at most 1e-5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub dp_delta: Option<f64>,
+    /// Insist on a `dp_delta` above 1e-5.
+    #[serde(default)]
+    pub large_delta: bool,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
 /// A promise may fail with this probability at most, unless one insists: with many observations, one that fails once
 /// in a few thousand fails for somebody.
 pub const LARGEST_DELTA: f64 = 1e-5;
 
-impl Budget {
-    /// A budget as a user states it: `dp_delta` is no matter of taste, so it has no default, and a large one needs
-    /// `large_delta = true`.
-    pub fn stated(
-        epsilon: f64,
-        delta: Option<f64>,
-        large_delta: bool,
-        calibration: Calibration,
-    ) -> Result<Budget, ParamError> {
+impl Stated {
+    /// The budget. `dp_delta` is no matter of taste, so it has no default, and a large one needs `large_delta = true`.
+    pub fn budget(&self, calibration: Calibration) -> Result<Budget, ParamError> {
+        let Stated { dp_epsilon: epsilon, dp_delta: delta, large_delta } = *self;
         if epsilon == f64::INFINITY {
             return Budget::check(epsilon, delta.unwrap_or(LARGEST_DELTA), calibration);
         }
@@ -68,7 +92,9 @@ impl Budget {
         }
         Ok(budget)
     }
+}
 
+impl Budget {
     /// Refuses what is no budget.
     pub fn check(epsilon: f64, delta: f64, calibration: Calibration) -> Result<Budget, ParamError> {
         if epsilon != f64::INFINITY {
@@ -133,6 +159,33 @@ impl Calibration {
 mod tests {
     use super::*;
     use crate::gaussian::epsilon_of;
+    use cahoots_core::{Keys, NodeId};
+
+    /// The largest that a search over pairs of observations finds is what the formula says.
+    #[test]
+    fn no_pair_of_observations_is_further_apart_than_the_sensitivity() {
+        let mut rng = Keys::from_seed(4).policy(NodeId(0), 0);
+        for b in [0.25f64, 0.5, 1.0, 1.5] {
+            let mut largest = 0.0f64;
+            for _ in 0..200_000 {
+                let mut observation = || {
+                    let (p, q) = (rng.normal(), rng.normal());
+                    let scale = libm::pow(rng.uniform(), 0.1) / (p * p + q * q).sqrt();
+                    (
+                        [p * scale, q * scale],
+                        if rng.uniform() < 0.5 { b } else { b * (2.0 * rng.uniform() - 1.0) },
+                    )
+                };
+                let ((x, y), (w, v)) = (observation(), observation());
+                let gram: f64 =
+                    (0..4).map(|at| x[at / 2] * x[at % 2] - w[at / 2] * w[at % 2]).map(|e| e * e).sum();
+                let moment: f64 = (0..2).map(|at| y * x[at] - v * w[at]).map(|e| e * e).sum();
+                largest = largest.max((0.5 * gram + moment).sqrt());
+            }
+            let bound = sensitivity(b);
+            assert!(largest <= bound && largest > 0.97 * bound, "b = {b}: {largest} of {bound}");
+        }
+    }
 
     /// The table of the reading guide: epsilon 1, ten levels, as each counts them.
     #[test]
@@ -182,7 +235,9 @@ mod tests {
 
     #[test]
     fn a_delta_is_stated_and_small_unless_one_insists() {
-        let stated = |delta, insist| Budget::stated(1.0, delta, insist, Calibration::Analytic);
+        let stated = |dp_delta, large_delta| {
+            Stated { dp_epsilon: 1.0, dp_delta, large_delta }.budget(Calibration::Analytic)
+        };
         assert_eq!(stated(Some(1e-5), false).unwrap().delta, 1e-5);
         assert_eq!(stated(Some(0.1), true).unwrap().delta, 0.1);
         for refused in
@@ -191,7 +246,9 @@ mod tests {
             assert_eq!(refused.unwrap_err().key, "dp_delta");
         }
         assert!(
-            Budget::stated(f64::INFINITY, None, false, Calibration::Analytic).is_ok(),
+            Stated { dp_epsilon: f64::INFINITY, dp_delta: None, large_delta: false }
+                .budget(Calibration::Analytic)
+                .is_ok(),
             "nothing is promised"
         );
     }

@@ -13,26 +13,16 @@
 //! # Why it is private
 //! `(y_1, ..., y_K)` is `R x` on a grid plus independent noise, a Gaussian mechanism; `S = R y` is computed from it
 //! alone. One observation is in one leaf, so it moves `R x` by a column of R, whose norm is at most
-//! `|c| = sqrt(sum over j < K of c_j^2)`, times its own size ([`sensitivity`]); rounding moves each of the K times `m`
+//! `|c| = sqrt(sum over j < K of c_j^2)`, times its own size ([`sensitivity`](crate::calibration::sensitivity)); rounding moves each of the K times `m`
 //! numbers by up to one step more. Adaptive leaves are covered, as the noise is Gaussian (Denisov et al. 2022).
 //!
 //! Public: that, when and how often something is released, and how many observations are in it.
 
-use cahoots_core::{Composition, LinearStats, Mechanism, Noise, ParamError, ReleaseFact, Stream, Symmetric};
+use cahoots_core::{Composition, LinearStats, Mechanism, Noise, ParamError, ReleaseFact, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Budget;
 use crate::gaussian::Gaussian;
-
-/// How far one observation moves a Gram matrix and a moment, in deviations of their noise times its scale (s off the
-/// diagonal and in the moment, sqrt 2 s on the diagonal), where `|x| <= 1` and `|y| <= b`.
-///
-/// For (x, y) and (w, v) that is half the squared norm of `x x' - w w'` plus the squared norm of `y x - v w`. Both grow
-/// with |x| and |w|; with unit vectors, `c = x'w` and `y = b = -v` it is `1 - c^2 + 2 b^2 (1 + c)`, largest at
-/// `c = min(b^2, 1)`: `(1 + b^2)^2`, or `4 b^2` from b = 1 on.
-pub fn sensitivity(b: f64) -> f64 {
-    if b <= 1.0 { 1.0 + b * b } else { 2.0 * b }
-}
 
 /// `c_0, ..., c_(n-1)`.
 pub fn coefficients(n: usize) -> impl Iterator<Item = f64> {
@@ -63,7 +53,7 @@ impl Schedule {
     /// Noise for a budget; none for an infinite epsilon.
     pub fn new(budget: &Budget, releases: u32, sensitivity: f64, dim: usize) -> Result<Schedule, ParamError> {
         let norm = squared_norm(releases as usize).sqrt();
-        let values = releases as usize * (Symmetric::packed_len(dim) + dim);
+        let values = releases as usize * LinearStats::numbers(dim);
         let noise = budget.gaussian(sensitivity * norm, values)?;
         Ok(Schedule { noise, releases, sensitivity })
     }
@@ -141,7 +131,7 @@ impl Mechanism<LinearStats> for CorrelatedRelease<'_> {
         leaves.push(leaf);
         let mut row = convolve(leaves);
         row.count = leaves[leaves.len() - 1].count;
-        perturb(&mut row, noise, rng);
+        noise.perturb(&mut row.gram, &mut row.moment, rng);
         released.push(row);
         convolve(released)
     }
@@ -149,7 +139,7 @@ impl Mechanism<LinearStats> for CorrelatedRelease<'_> {
     fn fact(&self) -> ReleaseFact {
         let Schedule { noise, releases, sensitivity } = &self.sum.schedule;
         let dim = self.sum.leaves[0].dim();
-        let values = *releases as usize * (Symmetric::packed_len(dim) + dim);
+        let values = *releases as usize * LinearStats::numbers(dim);
         let first = self.sum.leaves.len() == 1;
         ReleaseFact {
             mechanism: "discrete gaussians, square root of summation".into(),
@@ -169,20 +159,6 @@ impl Mechanism<LinearStats> for CorrelatedRelease<'_> {
     }
 }
 
-/// Rounds to the grid of the noise and adds it: sqrt 2 times as much on the diagonal. Nothing where there is none.
-fn perturb(stats: &mut LinearStats, noise: &Gaussian, rng: &mut Stream) {
-    if noise.is_none() {
-        return;
-    }
-    let diagonal = noise.wider(std::f64::consts::SQRT_2);
-    let dim = stats.dim();
-    let places = (0..dim).flat_map(|row| (0..=row).map(move |column| row == column));
-    for (entry, on_diagonal) in stats.gram.packed_mut().iter_mut().zip(places) {
-        *entry = if on_diagonal { &diagonal } else { noise }.noised(*entry, rng);
-    }
-    stats.moment.iter_mut().for_each(|entry| *entry = noise.noised(*entry, rng));
-}
-
 /// Each observation with noise of its own, before anybody else sees it: for those who trust nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Randomised {
@@ -193,7 +169,7 @@ pub struct Randomised {
 impl Randomised {
     /// Noise for a budget.
     pub fn new(budget: &Budget, sensitivity: f64, dim: usize) -> Result<Randomised, ParamError> {
-        let noise = budget.gaussian(sensitivity, Symmetric::packed_len(dim) + dim)?;
+        let noise = budget.gaussian(sensitivity, LinearStats::numbers(dim))?;
         Ok(Randomised { noise, sensitivity })
     }
 
@@ -222,13 +198,13 @@ pub struct RandomisedRelease<'a> {
 
 impl Mechanism<LinearStats> for RandomisedRelease<'_> {
     fn release(&mut self, mut exact: LinearStats, rng: &mut Stream) -> LinearStats {
-        perturb(&mut exact, &self.randomised.noise, rng);
+        self.randomised.noise.perturb(&mut exact.gram, &mut exact.moment, rng);
         exact
     }
 
     fn fact(&self) -> ReleaseFact {
         let Randomised { noise, sensitivity } = self.randomised;
-        let values = (Symmetric::packed_len(self.dim) + self.dim) as f64;
+        let values = LinearStats::numbers(self.dim) as f64;
         ReleaseFact {
             mechanism: "discrete gaussian on each observation".into(),
             scale: noise.deviation(),
@@ -245,7 +221,7 @@ impl Mechanism<LinearStats> for RandomisedRelease<'_> {
 mod tests {
     use super::*;
     use crate::accountant::Accountant;
-    use crate::calibration::Calibration;
+    use crate::calibration::{Calibration, sensitivity};
     use cahoots_core::{Keys, NodeId};
 
     fn budget(epsilon: f64) -> Budget {
@@ -266,32 +242,6 @@ mod tests {
         for n in 0..17 {
             let product: f64 = (0..=n).map(|j| c[j] * c[n - j]).sum();
             assert!((product - 1.0).abs() < 1e-14, "{n}: {product}");
-        }
-    }
-
-    /// The largest that a search over pairs of observations finds is what the formula says.
-    #[test]
-    fn no_pair_of_observations_is_further_apart_than_the_sensitivity() {
-        let mut rng = Keys::from_seed(4).policy(NodeId(0), 0);
-        for b in [0.25f64, 0.5, 1.0, 1.5] {
-            let mut largest = 0.0f64;
-            for _ in 0..200_000 {
-                let mut observation = || {
-                    let (p, q) = (rng.normal(), rng.normal());
-                    let scale = libm::pow(rng.uniform(), 0.1) / (p * p + q * q).sqrt();
-                    (
-                        [p * scale, q * scale],
-                        if rng.uniform() < 0.5 { b } else { b * (2.0 * rng.uniform() - 1.0) },
-                    )
-                };
-                let ((x, y), (w, v)) = (observation(), observation());
-                let gram: f64 =
-                    (0..4).map(|at| x[at / 2] * x[at % 2] - w[at / 2] * w[at % 2]).map(|e| e * e).sum();
-                let moment: f64 = (0..2).map(|at| y * x[at] - v * w[at]).map(|e| e * e).sum();
-                largest = largest.max((0.5 * gram + moment).sqrt());
-            }
-            let bound = sensitivity(b);
-            assert!(largest <= bound && largest > 0.97 * bound, "b = {b}: {largest} of {bound}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Discrete Gaussian noise, and what Gaussian noise costs.
 
-use cahoots_core::{ParamError, Stream};
+use cahoots_core::{ParamError, Stream, Symmetric};
 use serde::{Deserialize, Serialize};
 
 use crate::exact::discrete_gaussian;
@@ -38,6 +38,20 @@ impl Gaussian {
     /// Distance between neighbouring outputs.
     pub fn step(&self) -> f64 {
         self.0.step()
+    }
+
+    /// A Gram matrix and a moment, rounded to the grid, with noise on each number: N = (N~ + N~') / sqrt 2 on the matrix,
+    /// with independent entries N~ of this deviation, which is sqrt 2 times as much on the diagonal.
+    pub fn perturb(&self, gram: &mut Symmetric, moment: &mut [f64], rng: &mut Stream) {
+        if self.is_none() {
+            return;
+        }
+        let (diagonal, dim) = (self.wider(std::f64::consts::SQRT_2), gram.dim());
+        let places = (0..dim).flat_map(|row| (0..=row).map(move |column| row == column));
+        for (entry, on_diagonal) in gram.packed_mut().iter_mut().zip(places) {
+            *entry = if on_diagonal { &diagonal } else { self }.noised(*entry, rng);
+        }
+        moment.iter_mut().for_each(|entry| *entry = self.noised(*entry, rng));
     }
 
     /// `exact` with noise.

@@ -5,7 +5,7 @@
 //! history in the first leaf: that history is released once more. Noise is made for a stated number of such
 //! renewals, uploads and reports; what would be one more is not released ([`Plan`]).
 
-use cahoots_core::{Composition, LinearStats, Mechanism, Noise, ReleaseFact, Stream, Symmetric};
+use cahoots_core::{Composition, LinearStats, Mechanism, Noise, ReleaseFact, Stream};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::NODE_SENSITIVITY;
@@ -173,7 +173,7 @@ impl Mechanism<LinearStats> for PrivatizerRelease<'_> {
     fn fact(&self) -> ReleaseFact {
         let noise = &self.privatizer.noise;
         // Every value may be rounded by half a step, in either direction.
-        let values = Symmetric::packed_len(self.privatizer.dim) + self.privatizer.dim;
+        let values = LinearStats::numbers(self.privatizer.dim);
         let rounding = (values as f64).sqrt() * noise.step();
         ReleaseFact {
             mechanism: "tree of discrete gaussians".into(),

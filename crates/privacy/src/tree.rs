@@ -40,9 +40,7 @@ impl Perturbation {
 /// goes on from an old copy of a tree draws anew for all that the copy has not released.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
-    /// Off the diagonal; on it, `diagonal`.
     noise: Gaussian,
-    diagonal: Gaussian,
     levels: u32,
     dim: usize,
     /// Leaves that are closed.
@@ -69,8 +67,7 @@ pub fn spread(noise: &Gaussian) -> f64 {
 impl Tree {
     /// A tree that has been asked for nothing yet.
     pub fn new(noise: Gaussian, dim: usize, levels: u32) -> Tree {
-        let diagonal = noise.wider(std::f64::consts::SQRT_2);
-        Tree { noise, diagonal, levels, dim, leaves: 0, nodes: Vec::new() }
+        Tree { noise, levels, dim, leaves: 0, nodes: Vec::new() }
     }
 
     /// The nodes that one observation is in.
@@ -99,14 +96,9 @@ impl Tree {
         sum
     }
 
-    /// N = (N~ + N~') / sqrt 2 with independent entries N~ of deviation s: s off the diagonal, sqrt 2 s on it.
     fn node(&self, rng: &mut Stream) -> Perturbation {
         let mut node = Perturbation::zero(self.dim);
-        let places = (0..self.dim).flat_map(|row| (0..=row).map(move |column| row == column));
-        for (entry, on_diagonal) in node.gram.packed_mut().iter_mut().zip(places) {
-            *entry = if on_diagonal { &self.diagonal } else { &self.noise }.noised(0.0, rng);
-        }
-        node.moment.iter_mut().for_each(|entry| *entry = self.noise.noised(0.0, rng));
+        self.noise.perturb(&mut node.gram, &mut node.moment, rng);
         node
     }
 }

@@ -320,7 +320,7 @@ impl Learner for LocalServer {
     fn observe(&mut self, pending: ChosenFor, mut reward: f64, cx: &mut Cx<'_, FclubMsg>) {
         let ChosenFor { user, mut context } = pending;
         let noisy = self.rules.is_noisy();
-        if noisy && self.clip.apply(&mut context, &mut reward) {
+        if noisy && self.clip.apply(&mut context, &mut reward, (-1.0, 1.0)) {
             cx.level("clipped", self.clip.clipped() as f64);
         }
         self.admit(user);

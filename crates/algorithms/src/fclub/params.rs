@@ -1,6 +1,7 @@
 //! What a user writes for the fclub family.
 
 use cahoots_core::policy::Radius;
+use cahoots_privacy::calibration::Stated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -100,17 +101,9 @@ pub enum Shift {
 /// What is promised about users' data.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Promise {
-    /// Privacy loss epsilon, of all that is ever released (inf: no noise).
-    #[serde(default = "one")]
-    #[schemars(range(min = 0.0))]
-    pub dp_epsilon: f64,
-    /// Probability delta that the loss is larger. To be stated wherever there is noise; at most 1e-5.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub dp_delta: Option<f64>,
-    /// Insist on a `dp_delta` above 1e-5.
-    #[serde(default)]
-    pub large_delta: bool,
+    /// What is promised.
+    #[serde(flatten)]
+    pub stated: Stated,
     /// Where the scale of the noise comes from.
     #[serde(default)]
     pub privacy: Privacy,
@@ -138,10 +131,6 @@ fn yes() -> bool {
 
 fn tenth() -> f64 {
     0.1
-}
-
-fn one() -> f64 {
-    1.0
 }
 
 fn two() -> f64 {

@@ -2,7 +2,7 @@
 
 use cahoots_core::plausible::Noised;
 use cahoots_core::policy::Radius;
-use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Symmetric, UserId};
+use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, UserId};
 use cahoots_privacy::{Budget, Calibration, Gaussian, Plan, tree};
 use serde::{Deserialize, Serialize};
 
@@ -195,15 +195,18 @@ impl Promise {
             Privacy::Alg5 => Calibration::Alg5,
             Privacy::Analytic | Privacy::None => Calibration::Analytic,
         };
-        let epsilon = if self.privacy == Privacy::None { f64::INFINITY } else { self.dp_epsilon };
-        let budget = Budget::stated(epsilon, self.dp_delta, self.large_delta, calibration)?;
+        let mut stated = self.stated;
+        if self.privacy == Privacy::None {
+            stated.dp_epsilon = f64::INFINITY;
+        }
+        let budget = stated.budget(calibration)?;
         let planned = self.planned_uploads.unwrap_or(uploads);
         if planned == 0 || planned > 1 << 40 {
             return Err(ParamError::new("planned_uploads", format!("must be 1 to 2^40, not {planned}")));
         }
         let plan = Plan { uploads: planned, reports: phases(setting.horizon), renewals: self.renewals };
         let levels = plan.levels();
-        let values = Symmetric::packed_len(dim) + dim;
+        let values = LinearStats::numbers(dim);
         let noise = Gaussian::of_deviation("dp_epsilon", budget.deviation(levels, plan.trees(), values)?)?;
         let root = (dim as f64).sqrt();
         // m is not known in advance; it is at most what L servers can tell apart, and enters by its logarithm.

@@ -4,6 +4,7 @@ use cahoots_core::{
     ArmSet, Choice, Custom, Cx, Fact, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream,
     UserId,
 };
+use cahoots_privacy::Clip;
 use serde::{Deserialize, Serialize};
 
 use super::message::{Body, PrivateMsg, Shared};
@@ -23,7 +24,7 @@ pub struct Silo {
     places: Vec<u32>,
     models: Vec<Knowledge>,
     version: u64,
-    clipped: u64,
+    clip: Clip,
     left_out: u64,
 }
 
@@ -46,7 +47,7 @@ impl Silo {
             places: Vec::new(),
             models: Vec::new(),
             version: 0,
-            clipped: 0,
+            clip: Clip::default(),
             left_out: 0,
             rules,
         };
@@ -174,23 +175,6 @@ impl Silo {
         (self.version, self.places, self.models) = (version, places, models);
         Ok(())
     }
-
-    /// Brings an observation within the bounds that the noise is made for, and the middle of rewards to 0.
-    fn clip(&mut self, x: &mut [f64], reward: &mut f64, cx: &mut Cx<'_, PrivateMsg>) {
-        let norm2: f64 = x.iter().map(|v| v * v).sum();
-        let Rewards { range: (low, high), middle } = self.rules.rewards;
-        let far = !(low..=high).contains(reward);
-        if norm2 > 1.0 {
-            let scale = (1.0 - f64::EPSILON) / norm2.sqrt();
-            x.iter_mut().for_each(|v| *v *= scale);
-        }
-        *reward = reward.clamp(low, high) - middle;
-        // A unit vector may be longer than 1 by rounding.
-        if far || norm2 > 1.0 + 1e-9 {
-            self.clipped += 1;
-            cx.level("clipped", self.clipped as f64);
-        }
-    }
 }
 
 impl Machine for Silo {
@@ -244,7 +228,11 @@ impl Learner for Silo {
 
     fn observe(&mut self, pending: ChosenFor, mut reward: f64, cx: &mut Cx<'_, PrivateMsg>) {
         let ChosenFor { user, mut context } = pending;
-        self.clip(&mut context, &mut reward, cx);
+        let Rewards { range, middle } = self.rules.rewards;
+        if self.clip.apply(&mut context, &mut reward, range) {
+            cx.level("clipped", self.clip.clipped() as f64);
+        }
+        reward -= middle;
         let position = self.position(user);
         let stream = self.stream(position);
         // Beyond what noise is made for, an observation is nobody's: its own client may not use it either, as what

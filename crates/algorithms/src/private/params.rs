@@ -1,6 +1,7 @@
 //! What a user writes for the private family.
 
 use cahoots_core::Unit;
+use cahoots_privacy::calibration::Stated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,17 +36,9 @@ pub struct PrivateParams {
     /// Common keys of linear algorithms.
     #[serde(flatten)]
     pub linear: LinearParams,
-    /// Privacy loss epsilon, of all that is ever released (inf: no noise).
-    #[serde(default = "one")]
-    #[schemars(range(min = 0.0))]
-    pub dp_epsilon: f64,
-    /// Probability delta that the loss is larger. To be stated wherever there is noise; at most 1e-5.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub dp_delta: Option<f64>,
-    /// Insist on a `dp_delta` above 1e-5.
-    #[serde(default)]
-    pub large_delta: bool,
+    /// What is promised.
+    #[serde(flatten)]
+    pub stated: Stated,
     /// What is protected: one observation, or one user with all of them, of which `per_user` are used.
     #[serde(default)]
     pub unit: Unit,

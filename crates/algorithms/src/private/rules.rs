@@ -3,7 +3,7 @@
 use cahoots_core::plausible::Noised;
 use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Tick, Unit, UserId};
-use cahoots_privacy::{Budget, Calibration, Randomised, Schedule, correlated};
+use cahoots_privacy::{Budget, Calibration, Randomised, Schedule, calibration};
 use serde::{Deserialize, Serialize};
 
 use super::params::{Decide, PrivateParams, Trust};
@@ -156,9 +156,9 @@ impl PrivateParams {
         }
         let rewards = Rewards::new(self.reward_range.or(setting.reward_range), self.centred)?;
         let times = Times::new(self.first_release, self.releases, setting.horizon);
-        let budget = Budget::stated(self.dp_epsilon, self.dp_delta, self.large_delta, Calibration::Analytic)?;
+        let budget = self.stated.budget(Calibration::Analytic)?;
         // Of m observations each moves by at most as much, and moves add up.
-        let sensitivity = group * correlated::sensitivity(rewards.largest());
+        let sensitivity = group * calibration::sensitivity(rewards.largest());
         let noise = match self.trust {
             Trust::Silo => Noising::Sums(Schedule::new(&budget, times.releases, sensitivity, setting.dim)?),
             Trust::Nobody => Noising::Observations(Randomised::new(&budget, sensitivity, setting.dim)?),

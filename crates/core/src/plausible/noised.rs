@@ -3,7 +3,6 @@
 
 use super::{Plausible, definite, implausible, observations, within};
 use crate::error::Misbehaviour;
-use crate::linalg::Symmetric;
 use crate::stats::LinearStats;
 
 /// How likely an honest message may be to be refused because of its noise.
@@ -37,7 +36,7 @@ impl Plausible {
         let n = observations(stats.count)?;
         let (dim, sigma) = (stats.dim(), noise.deviation);
         let (d, rounded) = (dim as f64, n * noise.step);
-        let numbers = (Symmetric::packed_len(dim) + dim) as f64;
+        let numbers = LinearStats::numbers(dim) as f64;
         let log = |parts: f64| libm::log(parts / FALSE_REFUSAL);
         let reach = sigma * (2.0 * log(8.0 * numbers)).sqrt() + rounded;
         let diagonal = std::f64::consts::SQRT_2 * reach;

@@ -102,6 +102,11 @@ impl LinearStats {
         }
     }
 
+    /// Numbers in a Gram matrix and a moment of this dimension.
+    pub fn numbers(dim: usize) -> usize {
+        Symmetric::packed_len(dim) + dim
+    }
+
     /// The numbers sent: packed triangle and moment (and contexts).
     pub fn scalars(&self) -> u64 {
         (self.gram.packed().len() + self.moment.len() + self.contexts.len()) as u64

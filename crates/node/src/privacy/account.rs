@@ -1,7 +1,5 @@
 //! What a client has spent, over all that became of its store: crashes, old copies that were put back, new beginnings.
 
-use std::collections::BTreeMap;
-
 use cahoots_core::Unit;
 use cahoots_privacy::{Accountant, Spent};
 use serde::{Deserialize, Serialize};
@@ -120,17 +118,7 @@ impl Account {
             .filter(|spent| Unit::of(&spent.unit) == Unit::User);
         let lives = self.earlier.iter().chain([&life]).flat_map(|life| life.spent(delta));
         let of_events = lives.filter(|spent| Unit::of(&spent.unit) == Unit::Event);
-        let mut worst: BTreeMap<(String, String), Spent> = BTreeMap::new();
-        for spent in of_users.chain(of_events) {
-            let place = (spent.unit.to_string(), spent.observer.to_string());
-            let known = worst.entry(place).or_insert_with(|| spent.clone());
-            if spent.epsilon > known.epsilon {
-                *known = spent;
-            }
-        }
-        let mut list: Vec<Spent> = worst.into_values().collect();
-        list.sort_by(|a, b| b.epsilon.total_cmp(&a.epsilon));
-        list
+        Spent::largest(of_users.chain(of_events))
     }
 }
 

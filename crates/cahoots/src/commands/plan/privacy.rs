@@ -8,7 +8,8 @@
 
 use cahoots_core::ParamError;
 use cahoots_lab::results::grouped;
-use cahoots_privacy::{Budget, Calibration, Randomised, Schedule, correlated};
+use cahoots_privacy::calibration::{Stated, sensitivity};
+use cahoots_privacy::{Calibration, Randomised, Schedule};
 use serde_json::{Value, json};
 
 use crate::print;
@@ -56,8 +57,9 @@ impl Question<'_> {
     }
 
     fn answer(&self, epsilon: f64) -> Result<Answer, ParamError> {
-        let budget = Budget::stated(epsilon, Some(self.delta), true, Calibration::Analytic)?;
-        let sensitivity = correlated::sensitivity(self.reward);
+        let budget = Stated { dp_epsilon: epsilon, dp_delta: Some(self.delta), large_delta: true }
+            .budget(Calibration::Analytic)?;
+        let sensitivity = sensitivity(self.reward);
         let variance = Schedule::new(&budget, self.releases, sensitivity, self.dim)?.variance(self.releases);
         let nobody = Randomised::new(&budget, sensitivity, self.dim)?;
         let members = (f64::from(self.clients) / f64::from(self.clusters)).max(1.0);

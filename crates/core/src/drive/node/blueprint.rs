@@ -45,18 +45,12 @@ impl<A: Algorithm> Blueprint<A> {
         };
         let Some(saved) = saved else {
             let host = Host::new(seat.clone(), A::server(&self.valid, &seat));
-            return Ok(Box::new(Driven {
-                host,
-                agreed: self.agreed(),
-                around: Around::default(),
-                change,
-                noise: None,
-            }));
+            return Ok(Box::new(Driven::new(host, self.agreed(), Around::default(), change)));
         };
         let (parts, version, params): (host::Parts<A::Server>, _, _) = snapshot::restore(saved.state)?;
         let agreed = Agreed { version, params, ..self.agreed() };
         let host = Host::from_parts(seat, parts);
-        Ok(Box::new(Driven { host, agreed, around: Around::restore(saved.queues)?, change, noise: None }))
+        Ok(Box::new(Driven::new(host, agreed, Around::restore(saved.queues)?, change)))
     }
 
     /// A client, new or as it was saved.
@@ -69,18 +63,12 @@ impl<A: Algorithm> Blueprint<A> {
         };
         let Some(saved) = saved else {
             let host = LearnerHost::new(seat.clone(), A::client(&self.valid, &seat), REMEMBER);
-            return Ok(Box::new(Driven {
-                host,
-                agreed: self.agreed(),
-                around: Around::default(),
-                change,
-                noise: None,
-            }));
+            return Ok(Box::new(Driven::new(host, self.agreed(), Around::default(), change)));
         };
         let (parts, version, params): (learner::Parts<A::Client>, _, _) = snapshot::restore(saved.state)?;
         let agreed = Agreed { version, params, ..self.agreed() };
         let host = LearnerHost::from_parts(seat, parts, REMEMBER);
-        Ok(Box::new(Driven { host, agreed, around: Around::restore(saved.queues)?, change, noise: None }))
+        Ok(Box::new(Driven::new(host, agreed, Around::restore(saved.queues)?, change)))
     }
 
     fn agreed(&self) -> Agreed {

@@ -26,6 +26,18 @@ pub(super) struct Driven<H: Hosting> {
     pub(super) noise: Option<[u8; 32]>,
 }
 
+impl<H: Hosting> Driven<H> {
+    /// Its noise is drawn from what the driver has, until an input says otherwise.
+    pub(super) fn new(
+        host: H,
+        agreed: Agreed,
+        around: Around<<H::Machine as Machine>::Msg>,
+        change: Change<H::Machine>,
+    ) -> Self {
+        Driven { host, agreed, around, change, noise: None }
+    }
+}
+
 /// Checks parameters that are to hold from now on, and tells a machine, where one is given. All that a node knows of
 /// its algorithm beside its machine: algorithms that share machines share the rest.
 pub(super) type Change<M> = fn(&Agreed, &str, Option<&mut M>) -> Result<(), ParamError>;
