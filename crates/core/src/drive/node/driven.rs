@@ -75,6 +75,12 @@ impl<H: Hosting> Driven<H> {
             return Ok(Outcome::Done);
         }
         if let Input::Behind { peer, sent, again } = input {
+            // Only a log that is not this node's own can say so.
+            if !self.host.host().seat().hears(peer) || again > sent || sent > 1 << 62 {
+                return Err(format!(
+                    "{peer} cannot have received {sent} messages, {again} of them still waiting"
+                ));
+            }
             self.host.host_mut().number_from(peer, sent);
             self.around.queues.renumber(peer, sent, again);
             return Ok(Outcome::Done);
