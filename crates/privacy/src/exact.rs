@@ -81,11 +81,11 @@ pub fn discrete_laplace(rng: &mut Stream, scale: u64) -> i64 {
 /// An integer with probability proportional to `exp(-x^2 / (2 deviation^2))`: their Algorithm 3, by
 /// rejection from a discrete Laplace of the same scale.
 pub fn discrete_gaussian(rng: &mut Stream, deviation: u64) -> i64 {
-    debug_assert!(deviation > 0 && deviation < 1 << 24, "squares must fit");
+    debug_assert!(deviation > 0 && deviation < 1 << 26, "squares must fit");
     loop {
         let candidate = discrete_laplace(rng, deviation);
         let distance = candidate.unsigned_abs().abs_diff(deviation);
-        // Beyond 2^30 steps the chance of acceptance is below e^-2000.
+        // Beyond 2^30 steps, 16 deviations at least, the chance of acceptance is below e^-100.
         if distance < 1 << 30 && bernoulli_exp(rng, distance * distance, 2 * deviation * deviation) {
             return candidate;
         }

@@ -33,6 +33,16 @@ impl Grid {
         libm::ceil(libm::ldexp(length, -self.exponent)) as u64
     }
 
+    /// The nearest number of steps to `exact`.
+    pub fn steps(self, exact: f64) -> i64 {
+        libm::rint(libm::ldexp(exact, -self.exponent)) as i64
+    }
+
+    /// So many steps.
+    pub fn value(self, steps: i64) -> f64 {
+        libm::ldexp(steps as f64, self.exponent)
+    }
+
     /// The nearest multiple of the step to `exact`, plus `noise` steps, rounded to a float once: a function
     /// of the exact sum, so that rounding gives nothing away.
     pub fn shifted(self, exact: f64, noise: i64) -> f64 {

@@ -5,6 +5,7 @@
 //! in a deployment is keyed by the client's own secret. The samplers are exact, but not of constant time.
 
 pub mod accountant;
+pub mod aggregation;
 pub mod audit;
 pub mod calibration;
 pub mod clip;

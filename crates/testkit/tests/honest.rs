@@ -150,7 +150,11 @@ fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
                 params
             };
             let nobody = json!({ "trust": "nobody", "decide": "released" });
-            [json!({}), nobody, json!({ "dp_epsilon": 1e4, "releases": 3 })].map(stated).to_vec()
+            let mut all = vec![json!({}), nobody, json!({ "dp_epsilon": 1e4, "releases": 3 })];
+            if name == "private-linucb" {
+                all.push(json!({ "trust": "group", "group_least": 3 }));
+            }
+            all.into_iter().map(stated).collect()
         }
         _ => vec![json!({})],
     };

@@ -47,6 +47,7 @@ fn much_communication_and_wakes_too() {
     let scenario = &scenarios::all()[0];
     run("async-linucb", "ratio = 1.1\nnew_client = \"at-once\"", scenario, 3, 0);
     run("sync-linucb", "sync_threshold = 0.5\ndeadline = 3\npolicy = \"lints\"", scenario, 4, 0);
+    run("private-linucb", "dp_delta = 1e-5\ntrust = \"group\"", scenario, 5, 0);
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::kit::clusters::{ChosenFor, Knowledge};
 /// Users, their sums, and what is known about all who are like them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Silo {
+    me: NodeId,
     server: NodeId,
     rules: Rules,
     users: Vec<User>,
@@ -41,6 +42,7 @@ impl Silo {
         let ids = valid.users.get(seat.me.index()).cloned().unwrap_or_default();
         let nothing = Knowledge::of(LinearStats::empty(rules.dim), rules.ridge);
         let mut silo = Silo {
+            me: seat.me,
             server: seat.server,
             users: Vec::new(),
             sums: Vec::new(),
@@ -52,7 +54,7 @@ impl Silo {
             rules,
         };
         if silo.rules.apart.is_none() {
-            silo.sums.push(Sum::new(&silo.rules));
+            silo.sums.push(Sum::new(&silo.rules, seat.me));
             silo.places.push(0);
             silo.models.push(nothing);
         }
@@ -67,7 +69,7 @@ impl Silo {
         }
         self.users.push(User { id: user, used: 0 });
         if self.rules.apart.is_some() {
-            self.sums.push(Sum::new(&self.rules));
+            self.sums.push(Sum::new(&self.rules, self.me));
             self.places.push(self.models.len() as u32);
             self.models.push(Knowledge::of(LinearStats::empty(self.rules.dim), self.rules.ridge));
         }
@@ -85,8 +87,20 @@ impl Silo {
         self.models.get(self.places[self.stream(position)] as usize)
     }
 
+    /// Variance of the noise in a release of a user's.
+    #[cfg(test)]
+    pub(super) fn variance(&self, user: UserId, number: u32) -> Option<f64> {
+        let position = self.users.iter().position(|known| known.id == user)?;
+        self.sums[self.stream(position)].released(number, &self.rules).map(|(_, variance)| variance)
+    }
+
     /// Everything this client has is released, and the next time is waited for.
     fn release(&mut self, cx: &mut Cx<'_, PrivateMsg>) {
+        let round = self.rules.times.round(cx.now());
+        if let Some(grouped) = self.sums.first_mut().and_then(Sum::grouped) {
+            grouped.begin(round, self.server, cx);
+            return;
+        }
         let mut parts = Vec::new();
         for (stream, sum) in (0..).zip(&mut self.sums) {
             parts.extend(sum.release(stream, &self.rules, cx));
@@ -106,8 +120,8 @@ impl Silo {
     fn others(&self, group: &Shared) -> Result<LinearStats, Misbehaviour> {
         let mut others = group.sum.stats.clone();
         for &(stream, number) in &group.mine {
-            let sum = self.sums.get(stream as usize).and_then(|sum| sum.released(number));
-            let own =
+            let sum = self.sums.get(stream as usize).and_then(|sum| sum.released(number, &self.rules));
+            let (own, _) =
                 sum.ok_or_else(|| Misbehaviour::Unexpected("a sum with what was never released".into()))?;
             let values = others.gram.packed_mut().iter_mut().zip(own.gram.packed());
             values.for_each(|(to, value)| *to -= value);
@@ -129,8 +143,8 @@ impl Silo {
             Decide::Released => weighing.effective(&group.sum.stats, group.sum.variance),
             Decide::Own => {
                 let mine = group.mine.iter().filter_map(|&(stream, number)| {
-                    let released = self.sums[stream as usize].released(number)?;
-                    Some(self.rules.variance(number, released.count))
+                    let (_, variance) = self.sums[stream as usize].released(number, &self.rules)?;
+                    Some(variance)
                 });
                 // What is left when everybody else's noise is taken away may be rounding.
                 let variance = (group.sum.variance - mine.sum::<f64>()).max(0.0);
@@ -189,6 +203,11 @@ impl Machine for Silo {
         self.wake(cx);
     }
 
+    fn on_new_secrets(&mut self) {
+        // A copy of this machine may have hidden a vector with the masks of a round that is under way.
+        self.sums.iter_mut().filter_map(Sum::grouped).for_each(|grouped| grouped.leave());
+    }
+
     fn on_message(
         &mut self,
         _from: NodeId,
@@ -197,6 +216,20 @@ impl Machine for Silo {
     ) -> Result<(), Misbehaviour> {
         match message.0 {
             Body::Shared { version, groups } => self.shared(version, &groups),
+            Body::Down(message) => {
+                let Silo { rules, server, sums, .. } = self;
+                match sums.first_mut().and_then(Sum::grouped) {
+                    Some(grouped) => grouped.on(&message, rules, *server, cx),
+                    None => Err(Body::Down(message).unexpected()),
+                }
+            }
+            Body::Summed { version, round, through, sum } => {
+                let Some(grouped) = self.sums.first_mut().and_then(Sum::grouped) else {
+                    return Err(Misbehaviour::Unexpected("a sum over groups".into()));
+                };
+                grouped.came_through(&through);
+                self.shared(version, &[Shared { mine: vec![(0, round)], sum }])
+            }
             Body::Refused { reason } => {
                 // The next release says all that this one did.
                 cx.report(Fact::Refused { observations: 0, reason });

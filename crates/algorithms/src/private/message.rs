@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cahoots_core::message::Receipt;
 use cahoots_core::{Custom, Kind, LinearStats, Misbehaviour, Private, custom};
+use cahoots_privacy::aggregation::{Down, Up};
 use serde::{Deserialize, Serialize};
 
 /// What is sent.
@@ -25,6 +26,21 @@ pub enum Body {
     Refused {
         /// Why, in words.
         reason: String,
+    },
+    /// Client to server: its part of a sum over a group.
+    Up(Up),
+    /// Server to client: how that goes on.
+    Down(Down),
+    /// Server to client: the sum over all groups.
+    Summed {
+        /// Counts what the server has sent.
+        version: u64,
+        /// The round of the last sum.
+        round: u32,
+        /// Rounds whose sum the receiver has a part in.
+        through: Vec<u32>,
+        /// The sum.
+        sum: Arc<Summed>,
     },
 }
 
@@ -65,6 +81,9 @@ impl Body {
                 Body::Release(_) => "a release",
                 Body::Shared { .. } => "shared sums",
                 Body::Refused { .. } => "the refusal of a release",
+                Body::Up(_) => "a part of a sum over a group",
+                Body::Down(_) => "a step of a sum over a group",
+                Body::Summed { .. } => "a sum over groups",
             }
             .into(),
         )
@@ -76,9 +95,9 @@ impl custom::Body for Body {
 
     fn kind(&self) -> Kind {
         match self {
-            Body::Release(_) => Kind::Upload,
-            Body::Shared { .. } => Kind::Download,
-            Body::Refused { .. } => Kind::Control,
+            Body::Release(_) | Body::Up(Up::Masked { .. }) => Kind::Upload,
+            Body::Shared { .. } | Body::Summed { .. } => Kind::Download,
+            Body::Refused { .. } | Body::Up(_) | Body::Down(_) => Kind::Control,
         }
     }
 
@@ -86,13 +105,15 @@ impl custom::Body for Body {
         match self {
             Body::Release(parts) => parts.iter().map(|part| part.stats.get().scalars()).sum(),
             Body::Shared { groups, .. } => groups.iter().map(|group| group.sum.stats.scalars()).sum(),
-            Body::Refused { .. } => 0,
+            Body::Summed { sum, .. } => sum.stats.scalars(),
+            Body::Up(Up::Masked { values, .. }) => values.get().len() as u64,
+            Body::Refused { .. } | Body::Up(_) | Body::Down(_) => 0,
         }
     }
 
     fn slot(&self) -> Option<u32> {
         // Sums are absolute: newer ones say it all.
-        matches!(self, Body::Shared { .. }).then_some(0)
+        matches!(self, Body::Shared { .. } | Body::Summed { .. }).then_some(0)
     }
 
     fn receipt(&self) -> Option<Receipt> {

@@ -2,6 +2,8 @@
 #![doc = include_str!("PARAMETERS.md")]
 
 mod client;
+mod gathering;
+mod group;
 mod grouping;
 mod message;
 mod params;
@@ -14,7 +16,7 @@ mod weighing;
 
 pub use client::Silo;
 pub use message::{Body, Part, PrivateMsg, Shared, Summed};
-pub use params::{Decide, PrivateFclubParams, PrivateLinucbParams, PrivateParams, Trust};
+pub use params::{Decide, GroupParams, PrivateFclubParams, PrivateLinucbParams, PrivateParams, Trust};
 pub use rules::{Rules, Valid};
 pub use server::Merger;
 

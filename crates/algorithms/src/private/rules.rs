@@ -3,10 +3,11 @@
 use cahoots_core::plausible::Noised;
 use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Tick, Unit, UserId};
+use cahoots_privacy::aggregation::{Collector, GroupNoise, Terms};
 use cahoots_privacy::{Budget, Calibration, Randomised, Schedule, calibration};
 use serde::{Deserialize, Serialize};
 
-use super::params::{Decide, PrivateParams, Trust};
+use super::params::{Decide, GroupParams, PrivateParams, Trust};
 use crate::kit::clusters::users_by_host;
 
 /// What all machines of a federation go by.
@@ -58,6 +59,8 @@ pub(super) enum Noising {
     Sums(Schedule),
     /// Observations get noise when they are made.
     Observations(Randomised),
+    /// Sums over groups get noise in shares, when they are released.
+    Group(GroupNoise),
 }
 
 /// When users are of one kind.
@@ -104,6 +107,40 @@ impl Times {
     pub(super) fn next_deadline(&self, now: Tick) -> Option<Tick> {
         let ticks = (0..self.releases).filter_map(|k| at(self.first, k));
         ticks.map(|tick| tick.saturating_add((tick / 2).max(1))).find(|&tick| tick > now)
+    }
+}
+
+/// Where clients have to answer each other several times in a round.
+impl Times {
+    /// The round that is due.
+    pub(super) fn round(&self, now: Tick) -> u32 {
+        (0..self.releases).take_while(|&k| at(self.first, k).is_some_and(|tick| tick <= now)).count() as u32
+    }
+
+    /// When the `wait`-th wait of a round is over: each takes an eighth of the time until the next.
+    fn end_of(&self, round: u32, wait: u32) -> Option<Tick> {
+        let tick = at(self.first, round.checked_sub(1)?)?;
+        let wait = u64::from(wait);
+        Some(tick.saturating_add(wait.max((tick / 8).saturating_mul(wait))))
+    }
+
+    /// Waits of a round that are over.
+    pub(super) fn over(&self, round: u32, now: Tick) -> u32 {
+        (1..=Collector::WAITS)
+            .take_while(|&wait| self.end_of(round, wait).is_some_and(|end| end <= now))
+            .count() as u32
+    }
+
+    /// When the next wait of any round is over.
+    pub(super) fn next_end(&self, now: Tick) -> Option<Tick> {
+        let ends =
+            (1..=self.releases).flat_map(|round| (1..=Collector::WAITS).map(move |wait| (round, wait)));
+        ends.filter_map(|(round, wait)| self.end_of(round, wait)).filter(|&end| end > now).min()
+    }
+
+    /// Whether a round may have begun by a clock that is not this one.
+    pub(super) fn may_begin(&self, round: u32, now: Tick) -> bool {
+        round <= self.round(now.saturating_mul(2).saturating_add(8))
     }
 }
 
@@ -159,7 +196,19 @@ impl PrivateParams {
         let budget = self.stated.budget(Calibration::Analytic)?;
         // Of m observations each moves by at most as much, and moves add up.
         let sensitivity = group * calibration::sensitivity(rewards.largest());
+        if self.trust != Trust::Group && self.group != GroupParams::default() {
+            return Err(ParamError::new("trust", "\"group\", or no keys of groups: nothing else has any"));
+        }
+        if self.trust == Trust::Group && apart.is_some() {
+            let problem =
+                "\"silo\": sums over a group do not tell its users apart (private-linucb takes \"group\")";
+            return Err(ParamError::new("trust", problem));
+        }
         let noise = match self.trust {
+            Trust::Group => {
+                let schedule = Schedule::new(&budget, times.releases, sensitivity, setting.dim)?;
+                Noising::Group(GroupNoise::new(schedule, self.group.check(setting)?)?)
+            }
             Trust::Silo => Noising::Sums(Schedule::new(&budget, times.releases, sensitivity, setting.dim)?),
             Trust::Nobody => Noising::Observations(Randomised::new(&budget, sensitivity, setting.dim)?),
         };
@@ -192,6 +241,26 @@ impl PrivateParams {
     }
 }
 
+impl GroupParams {
+    fn check(&self, setting: &Setting) -> Result<Terms, ParamError> {
+        let terms = Terms {
+            least: self.group_least.unwrap_or(Terms::USUAL.least),
+            most: self.group_most.unwrap_or(Terms::USUAL.most),
+            missing: self.missing.unwrap_or(Terms::USUAL.missing),
+            colluding: self.colluding.unwrap_or(Terms::USUAL.colluding),
+        };
+        let (terms, clients) = (terms.check()?, users_by_host(setting).len());
+        if clients < terms.least as usize {
+            let problem = format!(
+                "{} is the least, and there are {clients} clients: nothing would ever be summed",
+                terms.least
+            );
+            return Err(ParamError::new("group_least", problem));
+        }
+        Ok(terms)
+    }
+}
+
 impl Rules {
     /// What one unit is, for the accountant.
     pub(super) fn unit_in_words(&self) -> &'static str {
@@ -206,6 +275,7 @@ impl Rules {
         match self.noise {
             Noising::Sums(_) => "all parties outside its client",
             Noising::Observations(_) => "everyone, its own client included",
+            Noising::Group(_) => "all parties outside its client, the stated part of its group among them",
         }
     }
 
@@ -219,7 +289,23 @@ impl Rules {
         match &self.noise {
             Noising::Sums(schedule) => schedule.variance(number),
             Noising::Observations(randomised) => randomised.variance(observations),
+            // Depends on how many took part: each sum says its own.
+            Noising::Group(_) => 0.0,
         }
+    }
+
+    /// The same for a sum over groups, of noise of this variance, in shares of so many.
+    pub(super) fn check_sum(
+        &self,
+        stats: &LinearStats,
+        variance: f64,
+        members: usize,
+    ) -> Result<(), Misbehaviour> {
+        let Noising::Group(noise) = &self.noise else { return Ok(()) };
+        stats.check(self.dim, false)?;
+        let plausible = Plausible::CLIPPED.with_reward(self.rewards.largest());
+        let step = noise.step() * members as f64;
+        plausible.check_noised(stats, &Noised { deviation: variance.sqrt(), shift: 0.0, step })
     }
 
     /// Refuses what no observations can have led to, but for noise of the scale that all know.
@@ -230,6 +316,7 @@ impl Rules {
         let step = match &self.noise {
             Noising::Sums(schedule) => schedule.noise.step() * f64::from(number),
             Noising::Observations(randomised) => randomised.noise().step(),
+            Noising::Group(_) => return Err(Misbehaviour::Unexpected("a sum of one client".into())),
         };
         if deviation == 0.0 && step == 0.0 {
             return plausible.check(stats);
@@ -246,6 +333,9 @@ impl Valid {
             _ if noiseless => "none",
             Noising::Sums(_) => "analytic Gaussian, correlated over a public schedule of releases",
             Noising::Observations(_) => "analytic Gaussian on every observation",
+            Noising::Group(_) => {
+                "analytic Gaussian in shares over a group, correlated over a public schedule of releases"
+            }
         };
         let mut not_protected = vec![match unit {
             Unit::Event => {
@@ -264,7 +354,14 @@ impl Valid {
                  such gap)",
             );
         }
-        if matches!(noise, Noising::Sums(_)) {
+        if matches!(noise, Noising::Group(_)) {
+            not_protected.push(
+                "anyone from a coordinator that makes clients up: who runs it grants membership too, and a group of its \
+                 own inventions hides nobody",
+            );
+            not_protected.push("that a client takes part in a round, and how many do");
+        }
+        if !matches!(noise, Noising::Observations(_)) {
             not_protected.push("what a user's own client learns, which sees all of it");
         }
         Claim {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cahoots_core::{Custom, Cx, Fact, LinearStats, Machine, Membership, Misbehaviour, NodeId, Ruling};
 use serde::{Deserialize, Serialize};
 
+use super::gathering::Gathering;
 use super::grouping::{self, Released};
 use super::message::{Body, Part, PrivateMsg, Shared, Summed};
 use super::rules::{Rules, Valid};
@@ -23,6 +24,8 @@ pub struct Merger {
     /// Who has released since the last round.
     heard: BTreeSet<NodeId>,
     version: u64,
+    /// Sums over groups, where those are all that is seen.
+    gathering: Option<Gathering>,
 }
 
 impl Merger {
@@ -33,11 +36,15 @@ impl Merger {
             joined: BTreeSet::new(),
             heard: BTreeSet::new(),
             version: 0,
+            gathering: Gathering::of(&valid.rules),
         }
     }
 
     /// Observations in all that was released last.
     pub fn observations(&self) -> u64 {
+        if let Some(gathering) = &self.gathering {
+            return gathering.observations();
+        }
         self.latest.values().map(|(_, stats)| stats.count).sum()
     }
 
@@ -106,8 +113,20 @@ impl Merger {
         }
     }
 
+    /// Goes on where nobody is waited for any more.
+    fn go_on(&mut self, cx: &mut Cx<'_, PrivateMsg>) {
+        match &mut self.gathering {
+            Some(gathering) => gathering.go_on(&self.rules, &self.joined, cx),
+            None => self.share_if_complete(cx),
+        }
+    }
+
     fn wake(&self, cx: &mut Cx<'_, PrivateMsg>) {
-        if let Some(tick) = self.rules.times.next_deadline(cx.now()) {
+        let next = match self.gathering {
+            Some(_) => self.rules.times.next_end(cx.now()),
+            None => self.rules.times.next_deadline(cx.now()),
+        };
+        if let Some(tick) = next {
             cx.wake_at(tick);
         }
     }
@@ -133,8 +152,10 @@ impl Machine for Merger {
     }
 
     fn on_wake(&mut self, cx: &mut Cx<'_, PrivateMsg>) {
-        if !self.heard.is_empty() {
-            self.share(cx);
+        match &mut self.gathering {
+            Some(gathering) => gathering.go_on(&self.rules, &self.joined, cx),
+            None if !self.heard.is_empty() => self.share(cx),
+            None => {}
         }
         self.wake(cx);
     }
@@ -145,10 +166,16 @@ impl Machine for Merger {
         message: PrivateMsg,
         cx: &mut Cx<'_, PrivateMsg>,
     ) -> Result<(), Misbehaviour> {
-        let Body::Release(parts) = message.0 else { return Err(message.0.unexpected()) };
         if !self.joined.contains(&from) {
             return Err(Misbehaviour::Unexpected(format!("{from} has not joined")));
         }
+        let parts = match (message.0, &mut self.gathering) {
+            (Body::Up(message), Some(gathering)) => {
+                return gathering.take(from, message, &self.rules, &self.joined, cx);
+            }
+            (Body::Release(parts), None) => parts,
+            (other, _) => return Err(other.unexpected()),
+        };
         self.check(from, &parts)?;
         for Part { stream, number, stats } in parts {
             self.latest.insert((from, stream), (number, stats.into_inner()));
@@ -161,7 +188,10 @@ impl Machine for Merger {
     const RESUMES: bool = true;
 
     fn forgets(&self) -> Result<(), String> {
-        Ok(())
+        match self.gathering {
+            Some(_) => Err("sums over groups do not show what one client has contributed".into()),
+            None => Ok(()),
+        }
     }
 
     fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, PrivateMsg>) {
@@ -169,7 +199,7 @@ impl Machine for Merger {
             Ruling::Quarantined(node) => {
                 self.joined.remove(&node);
                 self.heard.remove(&node);
-                self.share_if_complete(cx);
+                self.go_on(cx);
             }
             Ruling::Restored(node) => {
                 self.joined.insert(node);
@@ -186,18 +216,21 @@ impl Machine for Merger {
             Membership::Joined(node) => {
                 if self.joined.insert(node) {
                     self.bequeath(node);
+                    self.gathering.iter_mut().for_each(|gathering| gathering.renewed(node));
                 }
             }
             Membership::Left(node) => {
                 self.joined.remove(&node);
                 self.heard.remove(&node);
-                self.share_if_complete(cx);
+                self.go_on(cx);
             }
         }
     }
 
     fn waiting_for(&self) -> Vec<NodeId> {
-        if self.heard.is_empty() {
+        if let Some(gathering) = &self.gathering {
+            gathering.waiting_for(&self.joined)
+        } else if self.heard.is_empty() {
             Vec::new()
         } else {
             self.joined.difference(&self.heard).copied().collect()

@@ -1,10 +1,11 @@
 //! One growing sum of a client: what was observed, what was released of it.
 
-use cahoots_core::{Cx, LinearStats, Private};
+use cahoots_core::{Cx, LinearStats, NodeId, Private};
 use cahoots_privacy::correlated::RandomisedRelease;
 use cahoots_privacy::{Correlated, Randomised};
 use serde::{Deserialize, Serialize};
 
+use super::group::Grouped;
 use super::message::{Part, PrivateMsg};
 use super::rules::{Noising, Rules};
 
@@ -27,10 +28,12 @@ enum Noised {
     },
     /// Never exact.
     Observations { randomised: Randomised, total: Option<Private<LinearStats>>, sent: Vec<LinearStats> },
+    /// Released as a part of a sum over a group.
+    Group(Box<Grouped>),
 }
 
 impl Sum {
-    pub(super) fn new(rules: &Rules) -> Sum {
+    pub(super) fn new(rules: &Rules, me: NodeId) -> Sum {
         let noised = match rules.noise {
             Noising::Sums(schedule) => Noised::Sums {
                 exact: LinearStats::empty(rules.dim),
@@ -40,6 +43,7 @@ impl Sum {
             Noising::Observations(randomised) => {
                 Noised::Observations { randomised, total: None, sent: Vec::new() }
             }
+            Noising::Group(noise) => Noised::Group(Box::new(Grouped::new(me, &noise, rules.dim))),
         };
         Sum { noised, unsent: 0 }
     }
@@ -52,6 +56,7 @@ impl Sum {
                 exact.observe(x, reward);
                 open.observe(x, reward);
             }
+            Noised::Group(grouped) => grouped.observe(x, reward),
             Noised::Observations { randomised, total, .. } => {
                 let mut one = LinearStats::empty(rules.dim);
                 one.observe(x, reward);
@@ -71,11 +76,23 @@ impl Sum {
         match &self.noised {
             Noised::Sums { correlated, .. } => correlated.releases(),
             Noised::Observations { sent, .. } => sent.len() as u32,
+            Noised::Group(_) => 0,
         }
     }
 
     pub(super) fn unsent(&self) -> u64 {
-        self.unsent
+        match &self.noised {
+            Noised::Group(grouped) => grouped.unsent(),
+            _ => self.unsent,
+        }
+    }
+
+    /// Its part of sums over a group, where it is released in no other way.
+    pub(super) fn grouped(&mut self) -> Option<&mut Grouped> {
+        match &mut self.noised {
+            Noised::Group(grouped) => Some(grouped),
+            _ => None,
+        }
     }
 
     /// The next release, if one is left and there is something to release.
@@ -102,23 +119,28 @@ impl Sum {
                 sent.push(total.get().clone());
                 total
             }
+            Noised::Group(_) => return None,
         };
         self.unsent = 0;
         Some(Part { stream, number: self.releases(), stats })
     }
 
-    /// The sum as it was released for the `number`-th time.
-    pub(super) fn released(&self, number: u32) -> Option<LinearStats> {
-        match &self.noised {
-            Noised::Sums { correlated, .. } => correlated.sum(number),
-            Noised::Observations { sent, .. } => sent.get((number as usize).checked_sub(1)?).cloned(),
-        }
+    /// The sum as it was released for the `number`-th time, and the variance of its noise.
+    pub(super) fn released(&self, number: u32, rules: &Rules) -> Option<(LinearStats, f64)> {
+        let sum = match &self.noised {
+            Noised::Sums { correlated, .. } => correlated.sum(number)?,
+            Noised::Observations { sent, .. } => sent.get((number as usize).checked_sub(1)?)?.clone(),
+            Noised::Group(grouped) => return Some(grouped.part(number)),
+        };
+        let variance = rules.variance(number, sum.count);
+        Some((sum, variance))
     }
 
     /// All that was observed, where it is known.
     pub(super) fn exact(&self) -> Option<&LinearStats> {
         match &self.noised {
             Noised::Sums { exact, .. } => Some(exact),
+            Noised::Group(grouped) => Some(grouped.exact()),
             Noised::Observations { .. } => None,
         }
     }

@@ -122,6 +122,14 @@ impl<'a, M> Cx<'a, M> {
         Private::released(released)
     }
 
+    /// Draws keys and seeds from the machine's privacy stream, which in a deployment nobody else has.
+    pub fn secret<T>(&mut self, draw: impl FnOnce(&mut Stream) -> T) -> T {
+        let mut stream = self.keys.privacy(self.me, self.positions.privacy);
+        let value = draw(&mut stream);
+        self.positions.privacy = stream.position();
+        value
+    }
+
     /// Draws from the machine's policy stream.
     pub fn draw<T>(&mut self, draw: impl FnOnce(&mut Stream) -> T) -> T {
         let mut stream = self.keys.policy(self.me, self.positions.policy);

@@ -79,6 +79,10 @@ pub trait Machine: Serialize + DeserializeOwned + Send + 'static {
         }
     }
 
+    /// A process starts: secrets are drawn from a new key from now on, and this state may be a copy of one that has
+    /// gone on elsewhere. Secrets that were drawn and may have been used since must not be used again.
+    fn on_new_secrets(&mut self) {}
+
     /// Those whose answers it waits for before it can go on, in rising order.
     fn waiting_for(&self) -> Vec<NodeId> {
         Vec::new()

@@ -48,6 +48,19 @@ pub enum Event<T> {
     },
 }
 
+impl<T> Event<T> {
+    /// The client that came, left, or was decided about.
+    pub(super) fn is_about(&self) -> Option<NodeId> {
+        match self {
+            Event::Membership(Membership::Joined(node) | Membership::Left(node)) => Some(*node),
+            Event::Ruling(Ruling::Quarantined(node) | Ruling::Restored(node) | Ruling::Forgotten(node)) => {
+                Some(*node)
+            }
+            Event::Start | Event::Wake | Event::Message { .. } | Event::Turned { .. } => None,
+        }
+    }
+}
+
 /// What happens to a node, as it is logged; `P` is what a learner's decisions keep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Input<P> {

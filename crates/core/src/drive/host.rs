@@ -52,6 +52,9 @@ impl<M: Machine> Host<M> {
         out: &mut impl Outbox<M::Msg>,
     ) -> Result<Outcome, Misbehaviour> {
         let mut outcome = Outcome::Done;
+        if let Some(stranger) = event.is_about().filter(|node| !self.seat.hears(*node)) {
+            return Err(Misbehaviour::Stranger(stranger));
+        }
         match event {
             Event::Start => self.step(now, keys, effects, out, |machine, cx| machine.on_start(cx)),
             Event::Wake => {

@@ -73,6 +73,7 @@ fn talkative(algorithm: &str) -> &'static [&'static str] {
         "private-linucb" => &[
             "dp_delta = 1e-5\nreleases = 6\nfirst_release = 2",
             "dp_delta = 1e-5\nreleases = 6\nfirst_release = 2\ntrust = \"nobody\"\ndecide = \"released\"",
+            "dp_delta = 1e-5\nreleases = 6\nfirst_release = 2\ntrust = \"group\"\ngroup_least = 3",
         ],
         "private-fclub" => &["dp_delta = 1e-5\nreleases = 6\nfirst_release = 2\ndp_epsilon = 1000.0"],
         _ => &[""],

@@ -11,7 +11,10 @@ use super::Receiver;
 
 /// A map that is as long as the highest client; it is saved as an ordered map would be.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(from = "BTreeMap<K, V>", bound(deserialize = "K: Receiver + Deserialize<'de>, V: Deserialize<'de>"))]
+#[serde(
+    try_from = "BTreeMap<K, V>",
+    bound(deserialize = "K: Receiver + Deserialize<'de>, V: Deserialize<'de>")
+)]
 pub(super) struct ByClient<K, V> {
     /// The receivers of each client, in order.
     clients: Vec<SmallVec<[(K, V); 1]>>,
@@ -58,13 +61,21 @@ impl<K: Receiver, V> ByClient<K, V> {
     }
 }
 
-impl<K: Receiver, V> From<BTreeMap<K, V>> for ByClient<K, V> {
-    fn from(map: BTreeMap<K, V>) -> Self {
+/// The highest client of a map that is read: bytes that were changed would otherwise ask for any amount of memory.
+const HIGHEST: usize = 1 << 22;
+
+impl<K: Receiver, V> TryFrom<BTreeMap<K, V>> for ByClient<K, V> {
+    type Error = String;
+
+    fn try_from(map: BTreeMap<K, V>) -> Result<Self, String> {
         let mut values = ByClient::new();
         for (receiver, value) in map {
+            if receiver.client().index() > HIGHEST {
+                return Err(format!("{} is beyond {HIGHEST} clients", receiver.client()));
+            }
             values.insert(receiver, value);
         }
-        values
+        Ok(values)
     }
 }
 

@@ -87,6 +87,7 @@ impl<H: Hosting> Driven<H> {
         }
         if let Input::Key { privacy: NoiseKey(privacy) } = input {
             self.noise = Some(privacy);
+            self.host.host_mut().machine_mut().on_new_secrets();
             return Ok(Outcome::Done);
         }
         let own = self.noise.map(|privacy| keys.clone().with_privacy(privacy));

@@ -1,3 +1,5 @@
+mod group;
+
 use cahoots_core::{
     Algorithm, Context, Custom, Cx, Effects, Fact, Keys, Learner, LinearStats, Machine, Membership,
     Misbehaviour, NodeId, Positions, Seating, Setting, UserId, snapshot,
@@ -20,6 +22,12 @@ fn valid<A: Algorithm>(params: Value) -> Result<A::Valid, String> {
     A::check(serde_json::from_value(params).unwrap(), &setting()).map_err(|error| error.key)
 }
 
+/// So many clients with two users each.
+fn clients(n: u32) -> Setting {
+    let hosts = (0..2 * n).map(|user| NodeId(user / 2));
+    Setting::linear(2 * n as usize, DIM, 2).with_hosts(hosts).with_horizon(100).with_reward_noise(0.5)
+}
+
 /// A federation in miniature, with a clock of ticks.
 struct Miniature {
     keys: Keys,
@@ -31,6 +39,9 @@ struct Miniature {
     /// Everything that clients sent: the tick and the message.
     sent: Vec<(u64, NodeId, Body)>,
     accountant: Accountant,
+    /// Messages of clients that do not come, or come later.
+    lost: Option<fn(u64, NodeId, &Body) -> bool>,
+    late: Vec<(NodeId, PrivateMsg)>,
     now: u64,
 }
 
@@ -39,22 +50,31 @@ impl Miniature {
     where
         A: Algorithm<Client = Silo, Server = Merger, Msg = PrivateMsg>,
     {
-        let setting = setting();
-        let valid = A::check(serde_json::from_value(params).unwrap(), &setting).unwrap();
-        let seat = |node| Seating::PerHost.seat(&setting, node);
+        Miniature::of::<A>(params, key, &setting())
+    }
+
+    fn of<A>(params: Value, key: u64, setting: &Setting) -> Miniature
+    where
+        A: Algorithm<Client = Silo, Server = Merger, Msg = PrivateMsg>,
+    {
+        let valid = A::check(serde_json::from_value(params).unwrap(), setting).unwrap();
+        let n = setting.hosts.len() as u32 / 2;
+        let seat = |node| Seating::PerHost.seat(setting, node);
         let mut miniature = Miniature {
             keys: Keys::from_seed(key),
             server: A::server(&valid, &seat(NodeId::SERVER)),
-            silos: (0..2).map(|i| A::client(&valid, &seat(NodeId(i)))).collect(),
-            positions: vec![Positions::default(); 3],
-            wakes: vec![None; 3],
+            silos: (0..n).map(|i| A::client(&valid, &seat(NodeId(i)))).collect(),
+            positions: vec![Positions::default(); n as usize + 1],
+            wakes: vec![None; n as usize + 1],
             wire: Vec::new(),
             sent: Vec::new(),
             accountant: Accountant::default(),
+            lost: None,
+            late: Vec::new(),
             now: 0,
         };
         miniature.at_server(|server, cx| server.on_start(cx));
-        for node in 0..2 {
+        for node in 0..n {
             miniature.at_silo(node, |silo, cx| silo.on_start(cx));
             miniature.at_server(|server, cx| server.on_membership(Membership::Joined(NodeId(node)), cx));
         }
@@ -62,10 +82,10 @@ impl Miniature {
     }
 
     fn at_server(&mut self, input: impl FnOnce(&mut Merger, &mut Cx<'_, PrivateMsg>)) {
-        let mut effects = Effects::default();
-        let mut cx = Cx::new(NodeId::SERVER, self.now, &self.keys, &mut self.positions[2], &mut effects);
+        let (mut effects, index) = (Effects::default(), self.silos.len());
+        let mut cx = Cx::new(NodeId::SERVER, self.now, &self.keys, &mut self.positions[index], &mut effects);
         input(&mut self.server, &mut cx);
-        self.wakes[2] = effects.wake.or(self.wakes[2]);
+        self.wakes[index] = effects.wake.or(self.wakes[index]);
         self.wire.extend(effects.outbox.into_iter().map(|(to, message)| (NodeId::SERVER, to, message)));
     }
 
@@ -89,6 +109,10 @@ impl Miniature {
     fn deliver(&mut self) {
         while !self.wire.is_empty() {
             let (from, to, message) = self.wire.remove(0);
+            if self.lost.is_some_and(|lost| lost(self.now, from, &message.0)) {
+                self.late.push((from, message));
+                continue;
+            }
             if to == NodeId::SERVER {
                 self.at_server(|server, cx| server.on_message(from, message, cx).unwrap());
             } else {
@@ -100,17 +124,17 @@ impl Miniature {
     /// One tick: who has to wake wakes, then each user makes an observation.
     fn tick(&mut self, mut observation: impl FnMut(u32) -> ([f64; DIM], f64)) {
         self.now += 1;
-        for node in 0..2 {
+        for node in 0..self.silos.len() as u32 {
             if self.wakes[node as usize].take_if(|tick| *tick <= self.now).is_some() {
                 self.at_silo(node, |silo, cx| silo.on_wake(cx));
             }
         }
         self.deliver();
-        if self.wakes[2].take_if(|tick| *tick <= self.now).is_some() {
+        if self.wakes[self.silos.len()].take_if(|tick| *tick <= self.now).is_some() {
             self.at_server(|server, cx| server.on_wake(cx));
         }
         self.deliver();
-        for user in 0..4 {
+        for user in 0..2 * self.silos.len() as u32 {
             let (x, reward) = observation(user);
             let chosen = ChosenFor { user: UserId(user), context: Context::from_slice(&x) };
             self.at_silo(user / 2, |silo, cx| silo.observe(chosen, reward, cx));

@@ -1,0 +1,117 @@
+//! The server's part of sums over groups: it passes steps on, and learns sums alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use cahoots_core::{Custom, Cx, Fact, Misbehaviour, NodeId};
+use cahoots_privacy::aggregation::{Collector, GroupNoise, GroupRows, GroupSum, Step, Up};
+use serde::{Deserialize, Serialize};
+
+use super::message::{Body, PrivateMsg, Summed};
+use super::rules::{Noising, Rules};
+
+/// Rounds so far.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Gathering {
+    collector: Collector,
+    rows: GroupRows,
+    /// The rounds that each client has a part in.
+    through: BTreeMap<NodeId, Vec<u32>>,
+    version: u64,
+}
+
+impl Gathering {
+    /// Where sums over groups are all that is seen.
+    pub(super) fn of(rules: &Rules) -> Option<Gathering> {
+        let Noising::Group(noise) = &rules.noise else { return None };
+        Some(Gathering {
+            collector: Collector::new(*noise.terms(), GroupNoise::length(rules.dim)),
+            rows: GroupRows::default(),
+            through: BTreeMap::new(),
+            version: 0,
+        })
+    }
+
+    /// Observations in the last sum.
+    pub(super) fn observations(&self) -> u64 {
+        self.rows.sum(self.collector.round()).map_or(0, |(sum, _)| sum.count)
+    }
+
+    /// Another machine has this number: rounds of the one before are not its own.
+    pub(super) fn renewed(&mut self, node: NodeId) {
+        self.through.remove(&node);
+    }
+
+    pub(super) fn waiting_for(&self, joined: &BTreeSet<NodeId>) -> Vec<NodeId> {
+        self.collector.waiting_for(joined).into_iter().collect()
+    }
+
+    pub(super) fn take(
+        &mut self,
+        from: NodeId,
+        message: Up,
+        rules: &Rules,
+        joined: &BTreeSet<NodeId>,
+        cx: &mut Cx<'_, PrivateMsg>,
+    ) -> Result<(), Misbehaviour> {
+        let round = message.round();
+        if !rules.times.may_begin(round, cx.now()) {
+            return Err(Misbehaviour::Unexpected(format!("round {round} before its time")));
+        }
+        self.collector.take(from, message)?;
+        self.go_on(rules, joined, cx);
+        Ok(())
+    }
+
+    /// As far as nobody is waited for, or waited for no longer.
+    pub(super) fn go_on(&mut self, rules: &Rules, joined: &BTreeSet<NodeId>, cx: &mut Cx<'_, PrivateMsg>) {
+        if !self.collector.is_busy() {
+            return;
+        }
+        let round = self.collector.round();
+        for step in self.collector.advance(joined, rules.times.over(round, cx.now())) {
+            match step {
+                Step::Send(node, message) if joined.contains(&node) => {
+                    cx.send(node, Custom(Body::Down(message)));
+                }
+                Step::Send(..) => {}
+                Step::Sum(sum) => {
+                    if self.add(round, &sum, rules).is_err() {
+                        // Somebody lied, and nobody knows who.
+                        cx.count("sums_implausible", 1.0);
+                    }
+                }
+                Step::Failed(_) => cx.count("sums_failed", 1.0),
+            }
+        }
+        if !self.collector.is_busy() {
+            self.share(round, joined, cx);
+        }
+    }
+
+    fn add(&mut self, round: u32, sum: &GroupSum, rules: &Rules) -> Result<(), Misbehaviour> {
+        let Noising::Group(noise) = &rules.noise else { return Ok(()) };
+        let got = sum.values.len();
+        let stats = noise.decode(&sum.values, rules.dim);
+        let stats = stats.ok_or(Misbehaviour::Dimension { expected: GroupNoise::length(rules.dim), got })?;
+        let variance = sum.members.len() as f64 * noise.variance_of_share(sum.size);
+        rules.check_sum(&stats, variance, sum.members.len())?;
+        self.rows.add(round, &stats, variance);
+        for node in &sum.members {
+            self.through.entry(*node).or_default().push(round);
+        }
+        Ok(())
+    }
+
+    fn share(&mut self, round: u32, joined: &BTreeSet<NodeId>, cx: &mut Cx<'_, PrivateMsg>) {
+        let Some((stats, variance)) = self.rows.sum(round) else { return };
+        cx.report(Fact::Rounds(1));
+        self.version += 1;
+        let sum = Arc::new(Summed { stats, variance });
+        for node in joined {
+            let through = self.through.get(node).cloned().unwrap_or_default();
+            let (version, sum) = (self.version, sum.clone());
+            cx.send(*node, Custom(Body::Summed { version, round, through, sum }));
+        }
+    }
+}
