@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::message::{Body, PrivateMsg, Shared};
 use super::params::Decide;
-use super::rules::{Rewards, Rules, Valid};
+use super::rules::{Noising, Rewards, Rules, Valid};
 use super::stream::Sum;
 use crate::kit::clusters::{ChosenFor, Knowledge};
 
@@ -96,11 +96,6 @@ impl Silo {
 
     /// Everything this client has is released, and the next time is waited for.
     fn release(&mut self, cx: &mut Cx<'_, PrivateMsg>) {
-        let round = self.rules.times.round(cx.now());
-        if let Some(grouped) = self.sums.first_mut().and_then(Sum::grouped) {
-            grouped.begin(round, self.server, cx);
-            return;
-        }
         let mut parts = Vec::new();
         for (stream, sum) in (0..).zip(&mut self.sums) {
             parts.extend(sum.release(stream, &self.rules, cx));
@@ -111,6 +106,10 @@ impl Silo {
     }
 
     fn wake(&self, cx: &mut Cx<'_, PrivateMsg>) {
+        if matches!(self.rules.noise, Noising::Group(_)) {
+            // Rounds of many are begun by the server's clock.
+            return;
+        }
         if let Some(tick) = self.rules.times.next(cx.now()) {
             cx.wake_at(tick);
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cahoots_core::{Custom, Cx, Fact, Misbehaviour, NodeId};
+use cahoots_core::{Custom, Cx, Fact, Misbehaviour, NodeId, Tick};
 use cahoots_privacy::aggregation::{Collector, GroupNoise, GroupRows, GroupSum, Step, Up};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,8 @@ pub(super) struct Gathering {
     /// The rounds that each client has a part in.
     through: BTreeMap<NodeId, Vec<u32>>,
     version: u64,
+    /// When the present round began.
+    begun: Tick,
 }
 
 impl Gathering {
@@ -29,6 +31,7 @@ impl Gathering {
             rows: GroupRows::default(),
             through: BTreeMap::new(),
             version: 0,
+            begun: 0,
         })
     }
 
@@ -54,13 +57,32 @@ impl Gathering {
         joined: &BTreeSet<NodeId>,
         cx: &mut Cx<'_, PrivateMsg>,
     ) -> Result<(), Misbehaviour> {
-        let round = message.round();
-        if !rules.times.may_begin(round, cx.now()) {
-            return Err(Misbehaviour::Unexpected(format!("round {round} before its time")));
-        }
         self.collector.take(from, message)?;
         self.go_on(rules, joined, cx);
         Ok(())
+    }
+
+    /// Begins the round that is due, or goes on with the present one.
+    pub(super) fn on_wake(&mut self, rules: &Rules, joined: &BTreeSet<NodeId>, cx: &mut Cx<'_, PrivateMsg>) {
+        let due = rules.times.round(cx.now());
+        if due > self.collector.round() {
+            self.begun = cx.now();
+            for step in self.collector.begin(due, joined) {
+                if let Step::Send(node, message) = step {
+                    cx.send(node, Custom(Body::Down(message)));
+                }
+            }
+        }
+        self.go_on(rules, joined, cx);
+    }
+
+    /// When there is something to do again.
+    pub(super) fn wake(&self, rules: &Rules, now: Tick) -> Option<Tick> {
+        let wait = rules.times.wait(self.collector.round());
+        let ends = (1..=u64::from(Collector::WAITS))
+            .map(|step| self.begun.saturating_add(step.saturating_mul(wait)));
+        let end = ends.filter(|end| self.collector.is_busy() && *end > now).min();
+        end.into_iter().chain(rules.times.next(now)).min()
     }
 
     /// As far as nobody is waited for, or waited for no longer.
@@ -69,7 +91,8 @@ impl Gathering {
             return;
         }
         let round = self.collector.round();
-        for step in self.collector.advance(joined, rules.times.over(round, cx.now())) {
+        let over = cx.now().saturating_sub(self.begun) / rules.times.wait(round);
+        for step in self.collector.advance(joined, over.min(u64::from(Collector::WAITS)) as u32) {
             match step {
                 Step::Send(node, message) if joined.contains(&node) => {
                     cx.send(node, Custom(Body::Down(message)));

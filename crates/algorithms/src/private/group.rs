@@ -58,18 +58,7 @@ impl Grouped {
         self.member.leave();
     }
 
-    /// A round is due.
-    pub(super) fn begin(&mut self, round: u32, server: NodeId, cx: &mut Cx<'_, PrivateMsg>) {
-        // Who has decided nothing yet is not known to the server.
-        if self.exact.is_empty() {
-            return;
-        }
-        if let Some(keys) = cx.secret(|rng| self.member.begin(round, rng)) {
-            cx.send(server, Custom(Body::Up(keys)));
-        }
-    }
-
-    /// A round goes on.
+    /// A round begins, or goes on.
     pub(super) fn on(
         &mut self,
         message: &Down,
@@ -78,6 +67,10 @@ impl Grouped {
         cx: &mut Cx<'_, PrivateMsg>,
     ) -> Result<(), Misbehaviour> {
         let answer = match message {
+            Down::Begin { round } if *round > rules.releases() => {
+                return Err(Misbehaviour::Unexpected(format!("round {round} of {}", rules.releases())));
+            }
+            Down::Begin { round } => cx.secret(|rng| self.member.begin(*round, rng)),
             Down::Roster { round, members } => cx.secret(|rng| self.member.roster(*round, members, rng))?,
             Down::Shares { round, sealed } => {
                 self.member.shares(*round, sealed)?.and_then(|masks| self.vector(*round, masks, rules, cx))

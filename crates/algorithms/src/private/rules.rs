@@ -3,7 +3,7 @@
 use cahoots_core::plausible::Noised;
 use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Tick, Unit, UserId};
-use cahoots_privacy::aggregation::{Collector, GroupNoise, Terms};
+use cahoots_privacy::aggregation::{GroupNoise, Terms};
 use cahoots_privacy::{Budget, Calibration, Randomised, Schedule, calibration};
 use serde::{Deserialize, Serialize};
 
@@ -110,37 +110,16 @@ impl Times {
     }
 }
 
-/// Where clients have to answer each other several times in a round.
+/// Where a round has several steps, all by the server's clock.
 impl Times {
     /// The round that is due.
     pub(super) fn round(&self, now: Tick) -> u32 {
         (0..self.releases).take_while(|&k| at(self.first, k).is_some_and(|tick| tick <= now)).count() as u32
     }
 
-    /// When the `wait`-th wait of a round is over: each takes an eighth of the time until the next.
-    fn end_of(&self, round: u32, wait: u32) -> Option<Tick> {
-        let tick = at(self.first, round.checked_sub(1)?)?;
-        let wait = u64::from(wait);
-        Some(tick.saturating_add(wait.max((tick / 8).saturating_mul(wait))))
-    }
-
-    /// Waits of a round that are over.
-    pub(super) fn over(&self, round: u32, now: Tick) -> u32 {
-        (1..=Collector::WAITS)
-            .take_while(|&wait| self.end_of(round, wait).is_some_and(|end| end <= now))
-            .count() as u32
-    }
-
-    /// When the next wait of any round is over.
-    pub(super) fn next_end(&self, now: Tick) -> Option<Tick> {
-        let ends =
-            (1..=self.releases).flat_map(|round| (1..=Collector::WAITS).map(move |wait| (round, wait)));
-        ends.filter_map(|(round, wait)| self.end_of(round, wait)).filter(|&end| end > now).min()
-    }
-
-    /// Whether a round may have begun by a clock that is not this one.
-    pub(super) fn may_begin(&self, round: u32, now: Tick) -> bool {
-        round <= self.round(now.saturating_mul(2).saturating_add(8))
+    /// How long a step of a round waits for those who are late: an eighth of the time until the next round.
+    pub(super) fn wait(&self, round: u32) -> Tick {
+        at(self.first, round.saturating_sub(1)).map_or(1, |tick| (tick / 8).max(1))
     }
 }
 

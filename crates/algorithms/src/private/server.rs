@@ -122,8 +122,8 @@ impl Merger {
     }
 
     fn wake(&self, cx: &mut Cx<'_, PrivateMsg>) {
-        let next = match self.gathering {
-            Some(_) => self.rules.times.next_end(cx.now()),
+        let next = match &self.gathering {
+            Some(gathering) => gathering.wake(&self.rules, cx.now()),
             None => self.rules.times.next_deadline(cx.now()),
         };
         if let Some(tick) = next {
@@ -153,7 +153,7 @@ impl Machine for Merger {
 
     fn on_wake(&mut self, cx: &mut Cx<'_, PrivateMsg>) {
         match &mut self.gathering {
-            Some(gathering) => gathering.go_on(&self.rules, &self.joined, cx),
+            Some(gathering) => gathering.on_wake(&self.rules, &self.joined, cx),
             None if !self.heard.is_empty() => self.share(cx),
             None => {}
         }

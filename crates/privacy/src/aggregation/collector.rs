@@ -68,28 +68,29 @@ impl Collector {
         !matches!(self.stage, Stage::Idle)
     }
 
-    /// A member's message. What comes too late, or again, is passed over: its sender could not know. The first keys of a
-    /// later round end the present one.
+    /// A later round begins, for all who are present; whatever was under way is over.
+    pub fn begin(&mut self, round: u32, present: &BTreeSet<NodeId>) -> Vec<Step> {
+        (self.round, self.stage) = (round, Stage::Gathering(BTreeMap::new()));
+        present.iter().map(|node| Step::Send(*node, Down::Begin { round })).collect()
+    }
+
+    /// A member's message. What comes too late, or again, is passed over: its sender could not know.
     pub fn take(&mut self, from: NodeId, message: Up) -> Result<(), Misbehaviour> {
         let round = message.round();
-        if let Up::Keys { advert, .. } = message {
-            if round > self.round {
-                (self.round, self.stage) = (round, Stage::Gathering(BTreeMap::new()));
-            }
-            if round == self.round
-                && let Stage::Gathering(keys) = &mut self.stage
-            {
-                keys.entry(from).or_insert(advert);
-            }
-            return Ok(());
-        }
         if round > self.round {
             return Err(Misbehaviour::Unexpected(format!(
-                "a message about round {round}, which has no group"
+                "a message about round {round}, which has not begun"
             )));
         }
-        match &mut self.stage {
-            Stage::Groups(groups) if round == self.round => {
+        if round < self.round {
+            return Ok(());
+        }
+        match (&mut self.stage, message) {
+            (Stage::Gathering(keys), Up::Keys { advert, .. }) => {
+                keys.entry(from).or_insert(advert);
+                Ok(())
+            }
+            (Stage::Groups(groups), message) => {
                 let group = groups.iter_mut().find(|group| group.has(from));
                 group.map_or(Ok(()), |group| group.take(from, message, self.length))
             }

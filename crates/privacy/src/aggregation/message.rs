@@ -50,6 +50,11 @@ pub enum Up {
 /// Coordinator to member, in this order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Down {
+    /// A round begins.
+    Begin {
+        /// Which round.
+        round: u32,
+    },
     /// Who is in the group, in rising order.
     Roster {
         /// Which round.

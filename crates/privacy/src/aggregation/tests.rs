@@ -47,7 +47,8 @@ impl Round {
 
     /// All who are present begin; `lost` says which messages never come.
     fn play(&mut self, round: u32, lost: impl Fn(NodeId, &Up) -> bool) {
-        for node in self.present.clone() {
+        for step in self.collector.begin(round, &self.present) {
+            let Step::Send(node, Down::Begin { .. }) = step else { panic!("{step:?}") };
             let keys = self.members[node.index()].begin(round, &mut secret(node, round)).unwrap();
             self.up(node, keys, &lost);
         }
@@ -89,6 +90,7 @@ impl Round {
     fn answer(&mut self, node: NodeId, message: &Down) -> Option<Up> {
         let member = &mut self.members[node.index()];
         match message {
+            Down::Begin { round } => panic!("round {round} begins again"),
             Down::Roster { round, members } => {
                 member.roster(*round, members, &mut secret(node, round + 100)).unwrap()
             }
@@ -288,6 +290,8 @@ fn what_others_send_is_checked_and_what_is_stale_is_passed_over() {
     let mut round = Round::new(9);
     round.play(1, |_, up| matches!(up, Up::Shares { .. }));
     let mut collector = Collector::new(TERMS, LENGTH);
+    assert!(collector.take(NodeId(0), round.seen[0].1.clone()).is_err(), "a round that has not begun");
+    collector.begin(1, &round.present);
     for node in (0..9).map(NodeId) {
         let keys = round.seen.iter().find(|(from, _)| *from == node).unwrap().1.clone();
         collector.take(node, keys).unwrap();

@@ -1,6 +1,7 @@
 //! What clients let go of their users' data: on record whatever happens, below their own ceiling whatever a coordinator
 //! says, and with noise that nobody draws twice.
 
+mod aggregation;
 mod ceiling;
 mod copies;
 mod polling;
