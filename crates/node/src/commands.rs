@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::client::Client;
 use crate::config::{ClientFile, ServeFile};
-use crate::control;
+use crate::control::Control;
 use crate::coordinator::{Coordinator, States};
 use crate::error::NodeError;
 use crate::http::{self, Listening};
@@ -77,6 +77,7 @@ pub fn serve(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     let outcome = runtime.block_on(async {
         let (listener, bound) = listen(&file.listen, "listen").await?;
         coordinator.may_listen(&listener)?;
+        let control = Control::open(&store);
         println!("{}", json!({ "listening": bound }));
         let result = async {
             match finished {
@@ -85,7 +86,7 @@ pub fn serve(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
             }
         };
         let asked = coordinator.clone();
-        let orders = control::serve(store, move |order| {
+        let orders = control.serve(move |order| {
             let asked = asked.clone();
             async move { asked.order(order).await }
         });
@@ -143,13 +144,14 @@ pub fn client(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     let refused = runtime.block_on(async {
         let folder = path.parent().unwrap_or(Path::new(""));
         let (listener, bound) = http::listen(&file.http, folder, file.has_token()).await?;
+        let control = Control::open(&file.store);
         println!("{}", json!({ "listening": bound }));
         let serving = match listener {
             Listening::Tcp(listener) => tokio::spawn(http::serve_behind(listener, entrance, client.clone())),
             Listening::Unix(listener) => tokio::spawn(http::serve_behind(listener, entrance, client.clone())),
         };
         let asked = client.clone();
-        let orders = control::serve(file.store.clone(), move |order| {
+        let orders = control.serve(move |order| {
             let asked = asked.clone();
             async move {
                 let answer = tokio::task::spawn_blocking(move || asked.order(order)).await;

@@ -81,22 +81,37 @@ pub fn socket(store: &Path) -> PathBuf {
     name.into()
 }
 
-/// Answers questions for as long as it is polled. A node without a socket is none the worse for it, so all that can
-/// go wrong is logged.
-pub async fn serve<F>(store: PathBuf, answer: impl Fn(Order) -> F + Send + Clone + 'static)
+/// Where a node is asked. A node without a socket is none the worse for it, so all that can go wrong is logged.
+pub struct Control(Option<(UnixListener, Gone)>);
+
+impl Control {
+    /// From now on questions wait to be answered: before anybody is told that the node is there. The runtime's.
+    pub fn open(store: &Path) -> Control {
+        let path = socket(store);
+        // The store is this process's alone, so what is there is left from an earlier start.
+        match private_socket(&path) {
+            Ok(listener) => Control(Some((listener, Gone(path)))),
+            Err(error) => {
+                tracing::warn!(%error, path = %path.display(), "no socket to ask this node anything");
+                Control(None)
+            }
+        }
+    }
+
+    /// Answers them for as long as it is polled.
+    pub async fn serve<F>(self, answer: impl Fn(Order) -> F + Send + Clone + 'static)
+    where
+        F: Future<Output = Result<Value, NodeError>> + Send + 'static,
+    {
+        let Some((listener, _gone)) = self.0 else { return std::future::pending().await };
+        serve(listener, answer).await
+    }
+}
+
+async fn serve<F>(listener: UnixListener, answer: impl Fn(Order) -> F + Send + Clone + 'static)
 where
     F: Future<Output = Result<Value, NodeError>> + Send + 'static,
 {
-    let path = socket(&store);
-    // The store is this process's alone, so what is there is left from an earlier start.
-    let listener = match private_socket(&path) {
-        Ok(listener) => listener,
-        Err(error) => {
-            tracing::warn!(%error, path = %path.display(), "no socket to ask this node anything");
-            return std::future::pending().await;
-        }
-    };
-    let _gone = Gone(path);
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {

@@ -10,6 +10,7 @@ mod finding;
 mod message;
 mod observer;
 mod progress;
+mod sums;
 mod tree;
 mod triggers;
 
@@ -57,6 +58,7 @@ const LEAST: usize = 400;
 pub fn subjects() -> Vec<Subject> {
     let mut subjects = message::subjects();
     subjects.extend(tree::subjects());
+    subjects.extend(sums::subjects());
     subjects.extend(arms::subjects());
     subjects.extend(triggers::subjects());
     subjects.extend(federation::subjects());

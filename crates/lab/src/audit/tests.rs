@@ -28,6 +28,8 @@ fn there_is_a_control_for_every_mechanism() {
         "laplace",
         "gaussian",
         "tree",
+        "sums",
+        "group",
         "cdp-mab",
         "trigger",
         "clusters",

@@ -93,6 +93,21 @@ impl GroupNoise {
             .then(|| steps.into_iter().map(|value| value as u64).collect())
     }
 
+    /// Adds a member's share of the noise of a group of n to what it has encoded.
+    pub fn add_share(&self, values: &mut [u64], n: u32, dim: usize, rng: &mut Stream) {
+        let share = self.share(n);
+        if share == 0 {
+            return;
+        }
+        let diagonal = libm::ceil(share as f64 * std::f64::consts::SQRT_2) as u64;
+        let places = (0..dim).flat_map(|row| (0..=row).map(move |column| row == column));
+        let deviations = places.map(|on| if on { diagonal } else { share });
+        // The count is public, and has none.
+        for (value, deviation) in values.iter_mut().zip(deviations.chain(std::iter::repeat_n(share, dim))) {
+            *value = value.wrapping_add(discrete_gaussian(rng, deviation) as u64);
+        }
+    }
+
     /// A statistic from whole steps; none if they are not of this dimension.
     pub fn decode(&self, values: &[i64], dim: usize) -> Option<LinearStats> {
         if values.len() != Self::length(dim) {
@@ -139,17 +154,7 @@ pub struct MaskedRelease<'a> {
 impl Mechanism<Vec<u64>> for MaskedRelease<'_> {
     fn release(&mut self, mut exact: Vec<u64>, rng: &mut Stream) -> Vec<u64> {
         let masks = self.masks.take().expect("one vector under one mask");
-        let share = self.noise.share(masks.size);
-        if share > 0 {
-            let diagonal = libm::ceil(share as f64 * std::f64::consts::SQRT_2) as u64;
-            let places = (0..self.dim).flat_map(|row| (0..=row).map(move |column| row == column));
-            let deviations = places.map(|on| if on { diagonal } else { share });
-            // The count is public, and has none.
-            let deviations = deviations.chain(std::iter::repeat_n(share, self.dim));
-            for (value, deviation) in exact.iter_mut().zip(deviations) {
-                *value = value.wrapping_add(discrete_gaussian(rng, deviation) as u64);
-            }
-        }
+        self.noise.add_share(&mut exact, masks.size, self.dim, rng);
         self.sent = exact.iter().map(|value| *value as i64).collect();
         masks.apply(&mut exact);
         exact
