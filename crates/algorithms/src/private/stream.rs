@@ -1,8 +1,10 @@
 //! One growing sum of a client: what was observed, what was released of it.
 
+use std::collections::VecDeque;
+
 use cahoots_core::{Cx, LinearStats, Private};
 use cahoots_privacy::correlated::RandomisedRelease;
-use cahoots_privacy::{Correlated, Randomised};
+use cahoots_privacy::{Batched, Correlated, Randomised};
 use serde::{Deserialize, Serialize};
 
 use super::message::{Part, PrivateMsg};
@@ -27,6 +29,14 @@ enum Noised {
     },
     /// Never exact.
     Observations { randomised: Randomised, total: Option<Private<LinearStats>>, sent: Vec<LinearStats> },
+    /// Exact until it is known to be part of what all have released.
+    Batches {
+        /// Since the last release.
+        open: LinearStats,
+        /// Released, and not in any sum that came back yet: which release, and what was new in it.
+        unmerged: VecDeque<(u32, LinearStats)>,
+        batched: Batched,
+    },
 }
 
 impl Sum {
@@ -40,6 +50,11 @@ impl Sum {
             Noising::Observations(randomised) => {
                 Noised::Observations { randomised, total: None, sent: Vec::new() }
             }
+            Noising::Batches(batches) => Noised::Batches {
+                open: LinearStats::empty(rules.dim),
+                unmerged: VecDeque::new(),
+                batched: Batched::new(batches, rules.dim),
+            },
         };
         Sum { noised, unsent: 0 }
     }
@@ -63,6 +78,7 @@ impl Sum {
                     None => one,
                 });
             }
+            Noised::Batches { open, .. } => open.observe(x, reward),
         }
     }
 
@@ -71,6 +87,7 @@ impl Sum {
         match &self.noised {
             Noised::Sums { correlated, .. } => correlated.releases(),
             Noised::Observations { sent, .. } => sent.len() as u32,
+            Noised::Batches { batched, .. } => batched.releases(),
         }
     }
 
@@ -88,6 +105,7 @@ impl Sum {
         if self.releases() >= rules.releases() {
             return None;
         }
+        let (unit, observer) = (rules.unit_in_words(), rules.observer());
         let stats = match &mut self.noised {
             Noised::Sums { open, correlated, .. } => {
                 if open.is_empty() && correlated.releases() == 0 {
@@ -95,12 +113,21 @@ impl Sum {
                 }
                 let empty = open.emptied();
                 let leaf = std::mem::replace(open, empty);
-                cx.release(&mut correlated.mechanism(rules.unit_in_words(), rules.observer()), leaf)
+                cx.release(&mut correlated.mechanism(unit, observer), leaf)
             }
             Noised::Observations { total, sent, .. } => {
                 let total = total.clone()?;
                 sent.push(total.get().clone());
                 total
+            }
+            Noised::Batches { open, unmerged, batched } => {
+                if open.is_empty() && batched.releases() == 0 {
+                    return None;
+                }
+                let empty = open.emptied();
+                let leaf = std::mem::replace(open, empty);
+                unmerged.push_back((batched.releases() + 1, leaf.clone()));
+                cx.release(&mut batched.mechanism(unit, observer), leaf)
             }
         };
         self.unsent = 0;
@@ -112,6 +139,25 @@ impl Sum {
         match &self.noised {
             Noised::Sums { correlated, .. } => correlated.sum(number),
             Noised::Observations { sent, .. } => sent.get((number as usize).checked_sub(1)?).cloned(),
+            Noised::Batches { .. } => None,
+        }
+    }
+
+    /// All that was observed after the `number`-th release, where that is known.
+    pub(super) fn since(&self, number: u32) -> Option<LinearStats> {
+        let Noised::Batches { open, unmerged, batched } = &self.noised else { return None };
+        if !(1..=batched.releases()).contains(&number) {
+            return None;
+        }
+        let mut since = open.clone();
+        unmerged.iter().filter(|(at, _)| *at > number).for_each(|(_, leaf)| since.merge(leaf));
+        Some(since)
+    }
+
+    /// Its first `number` releases are part of what is known of all.
+    pub(super) fn merged_up_to(&mut self, number: u32) {
+        if let Noised::Batches { unmerged, .. } = &mut self.noised {
+            unmerged.retain(|(at, _)| *at > number);
         }
     }
 
@@ -119,7 +165,7 @@ impl Sum {
     pub(super) fn exact(&self) -> Option<&LinearStats> {
         match &self.noised {
             Noised::Sums { exact, .. } => Some(exact),
-            Noised::Observations { .. } => None,
+            Noised::Observations { .. } | Noised::Batches { .. } => None,
         }
     }
 }
