@@ -5,6 +5,7 @@
 //! is worth nothing.
 
 mod arms;
+mod dubey_pentland;
 mod federation;
 mod finding;
 mod message;
@@ -59,6 +60,7 @@ pub fn subjects() -> Vec<Subject> {
     subjects.extend(tree::subjects());
     subjects.extend(arms::subjects());
     subjects.extend(triggers::subjects());
+    subjects.extend(dubey_pentland::subjects());
     subjects.extend(federation::subjects());
     subjects
 }
