@@ -17,6 +17,7 @@ pub mod kit;
 pub mod linucb_alone;
 pub mod pf_ucb;
 pub mod private;
+pub mod private_fed_linucb;
 pub mod registry;
 pub mod sync_linucb;
 pub mod ucb_alone;

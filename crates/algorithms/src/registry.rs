@@ -32,5 +32,6 @@ pub fn ours<E: Erase>() -> Registry<E> {
     list.add::<crate::pf_ucb::PfUcbEnhanced>();
     list.add::<crate::private::PrivateLinucb>();
     list.add::<crate::private::PrivateFclub>();
+    list.add::<crate::private_fed_linucb::PrivateFedLinucb>();
     list
 }

@@ -1,6 +1,6 @@
 //! Discrete Gaussian noise, and what Gaussian noise costs.
 
-use cahoots_core::{ParamError, Stream, Symmetric};
+use cahoots_core::{LinearStats, ParamError, Stream, Symmetric};
 use serde::{Deserialize, Serialize};
 
 use crate::exact::discrete_gaussian;
@@ -52,6 +52,15 @@ impl Gaussian {
             *entry = if on_diagonal { &diagonal } else { self }.noised(*entry, rng);
         }
         moment.iter_mut().for_each(|entry| *entry = self.noised(*entry, rng));
+    }
+
+    /// Rounds a leaf of a sum to the grid, so that sums of leaves are exact and rounding gives nothing away.
+    pub fn round(&self, leaf: &mut LinearStats) {
+        let step = self.step();
+        if step > 0.0 {
+            let values = leaf.gram.packed_mut().iter_mut().chain(&mut leaf.moment);
+            values.for_each(|value| *value = libm::rint(*value / step) * step);
+        }
     }
 
     /// `exact` with noise.

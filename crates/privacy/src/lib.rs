@@ -7,6 +7,7 @@
 pub mod accountant;
 pub mod aggregation;
 pub mod audit;
+pub mod batched;
 pub mod calibration;
 pub mod clip;
 pub mod correlated;
@@ -22,6 +23,7 @@ pub mod tree;
 
 pub use accountant::{Accountant, Spent};
 pub use audit::Audit;
+pub use batched::{Batched, Batches};
 pub use calibration::{Budget, Calibration};
 pub use clip::Clip;
 pub use correlated::{Correlated, Randomised, Schedule};

@@ -107,11 +107,7 @@ impl Privatizer {
 
     /// Rounds a leaf to the grid of the noise, so that sums of leaves are exact and rounding gives nothing away.
     pub fn round(&self, leaf: &mut LinearStats) {
-        let step = self.noise.step();
-        if step > 0.0 {
-            let values = leaf.gram.packed_mut().iter_mut().chain(&mut leaf.moment);
-            values.for_each(|value| *value = libm::rint(*value / step) * step);
-        }
+        self.noise.round(leaf);
     }
 
     /// What was reported is what the receiver goes on from.

@@ -124,6 +124,12 @@ impl Erase for Honest {
 
 #[test]
 fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
+    // The noise follows from the bounds on rewards, so that they are the same with and without the setting's.
+    let stated = |mut params: serde_json::Value| {
+        params["dp_delta"] = json!(1e-5);
+        params["reward_range"] = json!([-1.0, 1.0]);
+        params
+    };
     let params = |name: &str| match name {
         "async-linucb" => vec![json!({ "ratio": 1.0 }), json!({ "ratio": 1.5, "policy": "linphe" })],
         "async-linucb-am" => vec![json!({ "ratio": 1.0 }), json!({ "ratio": 1.0, "warm_up": false })],
@@ -143,18 +149,17 @@ fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
             .map(|privacy| json!({ "rounds": 3, "gap": 0.8, "privacy": privacy, "dp_epsilon": 20.0 }))
             .to_vec(),
         "private-linucb" | "private-fclub" => {
-            // The noise follows from the bounds on rewards, so that they are the same with and without the setting's.
-            let stated = |mut params: serde_json::Value| {
-                params["dp_delta"] = json!(1e-5);
-                params["reward_range"] = json!([-1.0, 1.0]);
-                params
-            };
             let nobody = json!({ "trust": "nobody", "decide": "released" });
             let mut all = vec![json!({}), nobody, json!({ "dp_epsilon": 1e4, "releases": 3 })];
             if name == "private-linucb" {
                 all.push(json!({ "trust": "group", "group_least": 3 }));
             }
             all.into_iter().map(stated).collect()
+        }
+        "private-fed-linucb" => {
+            [json!({}), json!({ "batch": 1, "decide": "released" }), json!({ "dp_epsilon": 1e4 })]
+                .map(stated)
+                .to_vec()
         }
         _ => vec![json!({})],
     };

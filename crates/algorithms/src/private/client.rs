@@ -1,17 +1,20 @@
 //! A client of the private family: it releases sums at public times, and decides with those of all who are alike.
 
 use cahoots_core::{
-    ArmSet, Choice, Custom, Cx, Fact, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat, Stream,
-    UserId,
+    ArmSet, Choice, Custom, Cx, Fact, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat,
+    Stream, UserId,
 };
 use cahoots_privacy::Clip;
 use serde::{Deserialize, Serialize};
 
 use super::message::{Body, PrivateMsg, Shared};
 use super::params::Decide;
-use super::rules::{Noising, Rewards, Rules, Valid};
+use super::rules::{Noising, Rewards, Rules, Valid, Weighing};
 use super::stream::Sum;
 use crate::kit::clusters::{ChosenFor, Knowledge};
+
+/// How often a ridge is doubled that noise has turned out to be larger than.
+const MOST_DOUBLINGS: i32 = 24;
 
 /// Users, their sums, and what is known about all who are like them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,7 +40,7 @@ struct User {
 }
 
 impl Silo {
-    pub(super) fn new(valid: &Valid, seat: &Seat) -> Silo {
+    pub(crate) fn new(valid: &Valid, seat: &Seat) -> Silo {
         let rules = valid.rules.clone();
         let ids = valid.users.get(seat.me.index()).cloned().unwrap_or_default();
         let nothing = Knowledge::of(LinearStats::empty(rules.dim), rules.ridge);
@@ -120,8 +123,7 @@ impl Silo {
         let mut others = group.sum.stats.clone();
         for &(stream, number) in &group.mine {
             let sum = self.sums.get(stream as usize).and_then(|sum| sum.released(number, &self.rules));
-            let (own, _) =
-                sum.ok_or_else(|| Misbehaviour::Unexpected("a sum with what was never released".into()))?;
+            let (own, _) = sum.ok_or_else(never_released)?;
             let values = others.gram.packed_mut().iter_mut().zip(own.gram.packed());
             values.for_each(|(to, value)| *to -= value);
             others.moment.iter_mut().zip(&own.moment).for_each(|(to, value)| *to -= value);
@@ -130,37 +132,66 @@ impl Silo {
         Ok(others)
     }
 
+    /// What all have released and, where decisions use it, one's own exact data since then.
+    fn synchronised(&self, group: &Shared) -> Result<LinearStats, Misbehaviour> {
+        let mut known = group.sum.stats.clone();
+        for &(stream, number) in &group.mine {
+            let since = self.sums.get(stream as usize).and_then(|sum| sum.since(number));
+            let since = since.ok_or_else(never_released)?;
+            if self.rules.decide == Decide::Own {
+                known.merge(&since);
+            }
+        }
+        Ok(known)
+    }
+
+    /// What noisy sums are worth, by what decisions use.
+    fn weighed(&self, group: &Shared, weighing: &Weighing) -> Result<LinearStats, Misbehaviour> {
+        let others = self.others(group)?;
+        if self.rules.decide == Decide::Released {
+            return Ok(weighing.effective(&group.sum.stats, group.sum.variance));
+        }
+        let mine = group.mine.iter().filter_map(|&(stream, number)| {
+            let (_, variance) = self.sums[stream as usize].released(number, &self.rules)?;
+            Some(variance)
+        });
+        // What is left when everybody else's noise is taken away may be rounding.
+        let variance = (group.sum.variance - mine.sum::<f64>()).max(0.0);
+        let nobody_else = variance <= 1e-9 * group.sum.variance;
+        let mut known = if nobody_else && group.sum.variance > 0.0 {
+            LinearStats::empty(self.rules.dim)
+        } else {
+            weighing.effective(&others, variance)
+        };
+        for &(stream, _) in &group.mine {
+            self.sums[stream as usize].exact().into_iter().for_each(|exact| known.merge(exact));
+        }
+        Ok(known)
+    }
+
     /// A model of a group: what is released, or what others released and one's own exact data.
     fn model(&self, group: &Shared) -> Result<Knowledge, Misbehaviour> {
-        let Rules { weighing, ridge, dim, decide, .. } = &self.rules;
+        let Rules { weighing, ridge, dim, .. } = &self.rules;
         group.sum.stats.check(*dim, false)?;
         if !(group.sum.variance >= 0.0 && group.sum.variance.is_finite()) {
             return Err(Misbehaviour::Implausible(format!("noise of variance {}", group.sum.variance)));
         }
-        let others = self.others(group)?;
-        let known = match decide {
-            Decide::Released => weighing.effective(&group.sum.stats, group.sum.variance),
-            Decide::Own => {
-                let mine = group.mine.iter().filter_map(|&(stream, number)| {
-                    let (_, variance) = self.sums[stream as usize].released(number, &self.rules)?;
-                    Some(variance)
-                });
-                // What is left when everybody else's noise is taken away may be rounding.
-                let variance = (group.sum.variance - mine.sum::<f64>()).max(0.0);
-                let nobody_else = variance <= 1e-9 * group.sum.variance;
-                let mut known = if nobody_else && group.sum.variance > 0.0 {
-                    LinearStats::empty(*dim)
-                } else {
-                    weighing.effective(&others, variance)
-                };
-                for &(stream, _) in &group.mine {
-                    self.sums[stream as usize].exact().into_iter().for_each(|exact| known.merge(exact));
-                }
-                known
-            }
+        // A ridge is larger than noise but for a small probability; then it is doubled. What is weighed has no
+        // negative eigenvalues.
+        let (known, doublings) = match weighing {
+            Some(weighing) => (self.weighed(group, weighing)?, 0),
+            None => (self.synchronised(group)?, MOST_DOUBLINGS),
         };
-        let factor = cahoots_core::Factor::of(known.gram.packed(), &known.moment, *ridge)
-            .map_err(|error| Misbehaviour::Indefinite(error.to_string()))?;
+        let factor =
+            |doublings| Factor::of(known.gram.packed(), &known.moment, libm::ldexp(*ridge, doublings));
+        let mut model = factor(0);
+        for doublings in 1..=doublings {
+            if model.is_ok() {
+                break;
+            }
+            model = factor(doublings);
+        }
+        let factor = model.map_err(|error| Misbehaviour::Indefinite(error.to_string()))?;
         Ok(Knowledge { stats: known, factor })
     }
 
@@ -185,9 +216,16 @@ impl Silo {
             models.push(self.models[self.places[stream] as usize].clone());
             places[stream] = models.len() as u32 - 1;
         }
+        for &(stream, number) in groups.iter().flat_map(|group| &group.mine) {
+            self.sums[stream as usize].merged_up_to(number);
+        }
         (self.version, self.places, self.models) = (version, places, models);
         Ok(())
     }
+}
+
+fn never_released() -> Misbehaviour {
+    Misbehaviour::Unexpected("a sum with what was never released".into())
 }
 
 impl Machine for Silo {

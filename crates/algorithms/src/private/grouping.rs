@@ -52,10 +52,9 @@ impl Estimate {
 
 /// Groups of places in `released`, each in rising order.
 pub(super) fn groups(released: &[Released<'_>], rules: &Rules) -> Vec<Vec<usize>> {
-    let Some(Apart { separation, certainty }) = rules.apart else {
+    let (Some(Apart { separation, certainty }), Some(weighing)) = (rules.apart, &rules.weighing) else {
         return vec![(0..released.len()).collect()];
     };
-    let weighing = &rules.weighing;
     let estimates: Vec<Estimate> =
         released.iter().map(|one| Estimate::of(one.stats, one.variance, weighing)).collect();
     let mut order: Vec<usize> = (0..released.len()).collect();

@@ -6,8 +6,10 @@ mod gathering;
 mod group;
 mod grouping;
 mod message;
+#[cfg(test)]
+pub(crate) mod miniature;
 mod params;
-mod rules;
+pub(crate) mod rules;
 mod server;
 mod stream;
 #[cfg(test)]
@@ -22,9 +24,9 @@ pub use server::Merger;
 
 use cahoots_core::{Algorithm, Claim, ParamError, Seat, Seating, Setting, Unit};
 
-/// One algorithm of the family: its name, its keys, and when users are told apart.
+/// One algorithm of the family: its name, its keys, and what becomes of them.
 macro_rules! family {
-    ($(#[$doc:meta])* $name:ident, $key:literal, $summary:literal, $params:ty, |$p:ident| $apart:expr) => {
+    ($(#[$doc:meta])* $name:ident, $key:literal, $summary:literal, $params:ty, |$p:ident, $setting:ident| $check:expr) => {
         $(#[$doc])*
         pub struct $name;
 
@@ -38,55 +40,59 @@ macro_rules! family {
                  it.";
             const LEAST: &'static str = r#"{ "dp_delta": 1e-5 }"#;
             type Params = $params;
-            type Valid = Valid;
-            type Msg = PrivateMsg;
-            type Client = Silo;
-            type Server = Merger;
+            type Valid = $crate::private::Valid;
+            type Msg = $crate::private::PrivateMsg;
+            type Client = $crate::private::Silo;
+            type Server = $crate::private::Merger;
 
-            fn check($p: $params, setting: &Setting) -> Result<Valid, ParamError> {
-                $p.private.check($apart, setting)
+            fn check($p: $params, $setting: &Setting) -> Result<Self::Valid, ParamError> {
+                $check
             }
 
-            fn privacy(valid: &Valid) -> Option<Claim> {
+            fn privacy(valid: &Self::Valid) -> Option<Claim> {
                 Some(valid.claim())
             }
 
-            fn unit(valid: &Valid) -> Unit {
+            fn unit(valid: &Self::Valid) -> Unit {
                 valid.rules.unit
             }
 
-            fn clips(valid: &Valid) -> Option<(f64, f64)> {
+            fn clips(valid: &Self::Valid) -> Option<(f64, f64)> {
                 Some(valid.rules.rewards.range)
             }
 
-            fn seats(_valid: &Valid, _setting: &Setting) -> Seating {
+            fn seats(_valid: &Self::Valid, _setting: &Setting) -> Seating {
                 Seating::PerHost
             }
 
-            fn takes_masks(_valid: &Valid) -> bool {
+            fn takes_masks(_valid: &Self::Valid) -> bool {
                 true
             }
 
-            fn client(valid: &Valid, seat: &Seat) -> Silo {
-                Silo::new(valid, seat)
+            fn client(valid: &Self::Valid, seat: &Seat) -> Self::Client {
+                Self::Client::new(valid, seat)
             }
 
-            fn server(valid: &Valid, _seat: &Seat) -> Merger {
-                Merger::new(valid)
+            fn server(valid: &Self::Valid, _seat: &Seat) -> Self::Server {
+                Self::Server::new(valid)
             }
         }
     };
 }
 
+pub(crate) use family;
+
 family!(
     /// All users are alike.
     PrivateLinucb, "private-linucb",
     "sums with noise, released at public times; all users alike, decisions aware of the noise",
-    PrivateLinucbParams, |params| None
+    PrivateLinucbParams, |params, setting| params.private.check(None, setting)
 );
 family!(
     /// Users are told apart by what was released of them.
     PrivateFclub, "private-fclub",
     "the same for users of several kinds, told apart by released sums alone",
-    PrivateFclubParams, |params| Some((params.separation, params.certainty))
+    PrivateFclubParams, |params, setting| {
+        params.private.check(Some((params.separation, params.certainty)), setting)
+    }
 );

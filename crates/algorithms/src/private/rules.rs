@@ -4,7 +4,7 @@ use cahoots_core::plausible::Noised;
 use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Tick, Unit, UserId};
 use cahoots_privacy::aggregation::{GroupNoise, Terms};
-use cahoots_privacy::{Budget, Calibration, Randomised, Schedule, calibration};
+use cahoots_privacy::{Batches, Budget, Calibration, Randomised, Schedule, calibration};
 use serde::{Deserialize, Serialize};
 
 use super::params::{Decide, GroupParams, PrivateParams, Trust};
@@ -13,31 +13,32 @@ use crate::kit::clusters::users_by_host;
 /// What all machines of a federation go by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
-    pub(super) dim: usize,
-    pub(super) ridge: f64,
-    pub(super) policy: LinearPolicy,
-    pub(super) noise: Noising,
-    pub(super) times: Times,
-    pub(super) decide: Decide,
+    pub(crate) dim: usize,
+    pub(crate) ridge: f64,
+    pub(crate) policy: LinearPolicy,
+    pub(crate) noise: Noising,
+    pub(crate) times: Times,
+    pub(crate) decide: Decide,
     /// Observations of one user that are used; all of them at event level.
-    pub(super) per_user: u64,
-    pub(super) unit: Unit,
-    pub(super) rewards: Rewards,
-    pub(super) weighing: Weighing,
+    pub(crate) per_user: u64,
+    pub(crate) unit: Unit,
+    pub(crate) rewards: Rewards,
+    /// `None`: sums are used as they are, under a ridge that is larger than their noise.
+    pub(crate) weighing: Option<Weighing>,
     /// Users are told apart, each with a sum of its own; `None`: one sum for all of a client's users.
-    pub(super) apart: Option<Apart>,
-    budget: Budget,
+    pub(crate) apart: Option<Apart>,
+    pub(crate) budget: Budget,
 }
 
 /// Rewards as they are learned: within a range, less its middle if they are centred.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Rewards {
-    pub(super) range: (f64, f64),
-    pub(super) middle: f64,
+pub(crate) struct Rewards {
+    pub(crate) range: (f64, f64),
+    pub(crate) middle: f64,
 }
 
 impl Rewards {
-    fn new(range: Option<(f64, f64)>, centred: bool) -> Result<Rewards, ParamError> {
+    pub(crate) fn new(range: Option<(f64, f64)>, centred: bool) -> Result<Rewards, ParamError> {
         let range = range.unwrap_or((-1.0, 1.0));
         if !(range.0 < range.1 && range.0.is_finite() && range.1.is_finite()) {
             let problem = format!("must be the smallest and the largest reward, not {range:?}");
@@ -47,25 +48,27 @@ impl Rewards {
     }
 
     /// b: what is learned is at most this.
-    pub(super) fn largest(&self) -> f64 {
+    pub(crate) fn largest(&self) -> f64 {
         (self.range.0 - self.middle).abs().max((self.range.1 - self.middle).abs())
     }
 }
 
 /// How sums are made fit to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Noising {
+pub(crate) enum Noising {
     /// Sums get noise when they are released.
     Sums(Schedule),
     /// Observations get noise when they are made.
     Observations(Randomised),
     /// Sums over groups get noise in shares, when they are released.
     Group(GroupNoise),
+    /// Sums get the noise of a tree, batch by batch.
+    Batches(Batches),
 }
 
 /// When users are of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Apart {
+pub(crate) struct Apart {
     /// Squared distance, in units of what uncertainty explains, up to which two are alike.
     pub(super) separation: f64,
     /// Expected squared errors of both, added up, above which nobody can tell.
@@ -74,7 +77,7 @@ pub(super) struct Apart {
 
 /// What noisy sums are worth beside exact observations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Weighing {
+pub(crate) struct Weighing {
     /// Variance of a reward.
     pub(super) reward_variance: f64,
     /// `1 + |theta|^2`: noise in the moment, and noise in the Gram matrix times what is to be learned.
@@ -85,28 +88,69 @@ pub(super) struct Weighing {
 
 /// When sums are released: known to all in advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Times {
-    first: Tick,
-    releases: u32,
+pub(crate) enum Times {
+    /// At ticks that double.
+    Doubling { first: Tick, releases: u32 },
+    /// Every so many ticks.
+    Every { batch: Tick, releases: u32 },
 }
 
 impl Times {
-    fn new(first: Option<u64>, releases: u32, horizon: u64) -> Times {
+    fn doubling(first: Option<u64>, releases: u32, horizon: u64) -> Times {
         let first = first.unwrap_or_else(|| (horizon >> releases.min(63)).max(1));
         // What lies beyond the horizon needs no noise.
-        let within = (0..releases).take_while(|&k| at(first, k).is_some_and(|tick| tick < horizon)).count();
-        Times { first, releases: (within as u32).max(1) }
+        let within = (0..releases).take_while(|&k| doubled(first, k).is_some_and(|tick| tick < horizon));
+        Times::Doubling { first, releases: (within.count() as u32).max(1) }
+    }
+
+    /// Every `batch` ticks before the horizon; `None` where that is too often to count.
+    pub(crate) fn every(batch: u64, horizon: u64) -> Option<Times> {
+        let releases = u32::try_from(horizon.saturating_sub(1) / batch).ok()?.max(1);
+        Some(Times::Every { batch, releases })
+    }
+
+    /// Releases, at most.
+    pub(crate) fn releases(&self) -> u32 {
+        let (Times::Doubling { releases, .. } | Times::Every { releases, .. }) = self;
+        *releases
+    }
+
+    /// The tick of the k-th release, from 0 on.
+    fn at(&self, k: u32) -> Option<Tick> {
+        match *self {
+            Times::Doubling { first, .. } => doubled(first, k),
+            Times::Every { batch, .. } => batch.checked_mul(u64::from(k) + 1),
+        }
+    }
+
+    /// Half of what lies between a release and the next: so long a round waits for those who are late.
+    fn patience(&self, tick: Tick) -> Tick {
+        let between = match *self {
+            Times::Doubling { .. } => tick,
+            Times::Every { batch, .. } => batch,
+        };
+        (between / 2).max(1)
     }
 
     /// The first release after `now`.
     pub(super) fn next(&self, now: Tick) -> Option<Tick> {
-        (0..self.releases).filter_map(|k| at(self.first, k)).find(|&tick| tick > now)
+        self.from(now).find(|&tick| tick > now)
     }
 
-    /// Half-way between a release and the next: until then a round waits for those who are late.
+    /// Half-way between a release and the next.
     pub(super) fn next_deadline(&self, now: Tick) -> Option<Tick> {
-        let ticks = (0..self.releases).filter_map(|k| at(self.first, k));
-        ticks.map(|tick| tick.saturating_add((tick / 2).max(1))).find(|&tick| tick > now)
+        let ticks = self.from(now).map(|tick| tick.saturating_add(self.patience(tick)));
+        ticks.into_iter().find(|&tick| tick > now)
+    }
+
+    /// Releases, from one on whose deadline is not after `now`.
+    fn from(&self, now: Tick) -> impl Iterator<Item = Tick> {
+        let passed = match *self {
+            Times::Doubling { .. } => 0,
+            Times::Every { batch, .. } => (now / batch).saturating_sub(2).min(u32::MAX.into()) as u32,
+        };
+        let times = *self;
+        (passed..self.releases()).filter_map(move |k| times.at(k))
     }
 }
 
@@ -114,36 +158,42 @@ impl Times {
 impl Times {
     /// The round that is due.
     pub(super) fn round(&self, now: Tick) -> u32 {
-        (0..self.releases).take_while(|&k| at(self.first, k).is_some_and(|tick| tick <= now)).count() as u32
+        (0..self.releases()).take_while(|&k| self.at(k).is_some_and(|tick| tick <= now)).count() as u32
     }
 
     /// How long a step of a round waits for those who are late: an eighth of the time until the next round.
     pub(super) fn wait(&self, round: u32) -> Tick {
-        at(self.first, round.saturating_sub(1)).map_or(1, |tick| (tick / 8).max(1))
+        self.at(round.saturating_sub(1)).map_or(1, |tick| (self.patience(tick) / 4).max(1))
     }
 }
 
-fn at(first: Tick, k: u32) -> Option<Tick> {
+fn doubled(first: Tick, k: u32) -> Option<Tick> {
     first.checked_mul(1u64.checked_shl(k)?)
 }
 
 /// Checked parameters.
 #[derive(Clone, Debug)]
 pub struct Valid {
-    pub(super) rules: Rules,
+    pub(crate) rules: Rules,
     /// Users of each client.
-    pub(super) users: Vec<Vec<UserId>>,
+    pub(crate) users: Vec<Vec<UserId>>,
+}
+
+/// Refuses a policy that needs more than what is released.
+pub(crate) fn released_alone(policy: &LinearPolicy) -> Result<(), ParamError> {
+    if policy.needs_contexts() {
+        return Err(ParamError::new(
+            "policy",
+            "linphe needs sums that are not released here; linucb or lints",
+        ));
+    }
+    Ok(())
 }
 
 impl PrivateParams {
     pub(super) fn check(&self, apart: Option<(f64, f64)>, setting: &Setting) -> Result<Valid, ParamError> {
         let linear = self.linear.check(setting)?;
-        if linear.policy.needs_contexts() {
-            return Err(ParamError::new(
-                "policy",
-                "linphe needs sums that are not released here; linucb or lints",
-            ));
-        }
+        released_alone(&linear.policy)?;
         let reward_noise = self.linear.reward_noise.unwrap_or(setting.reward_noise);
         let reward_noise = ParamError::positive("reward_noise", reward_noise)?;
         let norm = ParamError::positive("preference_norm", self.preference_norm)?;
@@ -171,7 +221,7 @@ impl PrivateParams {
             return Err(ParamError::new("decide", problem));
         }
         let rewards = Rewards::new(self.reward_range.or(setting.reward_range), self.centred)?;
-        let times = Times::new(self.first_release, self.releases, setting.horizon);
+        let times = Times::doubling(self.first_release, self.releases, setting.horizon);
         let budget = self.stated.budget(Calibration::Analytic)?;
         // Of m observations each moves by at most as much, and moves add up.
         let sensitivity = group * calibration::sensitivity(rewards.largest());
@@ -185,10 +235,10 @@ impl PrivateParams {
         }
         let noise = match self.trust {
             Trust::Group => {
-                let schedule = Schedule::new(&budget, times.releases, sensitivity, setting.dim)?;
+                let schedule = Schedule::new(&budget, times.releases(), sensitivity, setting.dim)?;
                 Noising::Group(GroupNoise::new(schedule, self.group.check(setting)?)?)
             }
-            Trust::Silo => Noising::Sums(Schedule::new(&budget, times.releases, sensitivity, setting.dim)?),
+            Trust::Silo => Noising::Sums(Schedule::new(&budget, times.releases(), sensitivity, setting.dim)?),
             Trust::Nobody => Noising::Observations(Randomised::new(&budget, sensitivity, setting.dim)?),
         };
         let apart = match apart {
@@ -208,11 +258,11 @@ impl PrivateParams {
             per_user,
             unit: self.unit,
             rewards,
-            weighing: Weighing {
+            weighing: Some(Weighing {
                 reward_variance: reward_noise * reward_noise,
                 both: 1.0 + norm * norm,
                 preference2: norm * norm,
-            },
+            }),
             apart,
             budget,
         };
@@ -252,7 +302,7 @@ impl Rules {
     /// From whom it is protected.
     pub(super) fn observer(&self) -> &'static str {
         match self.noise {
-            Noising::Sums(_) => "all parties outside its client",
+            Noising::Sums(_) | Noising::Batches(_) => "all parties outside its client",
             Noising::Observations(_) => "everyone, its own client included",
             Noising::Group(_) => "all parties outside its client, the stated part of its group among them",
         }
@@ -260,7 +310,7 @@ impl Rules {
 
     /// Releases of one sum, at most.
     pub(super) fn releases(&self) -> u32 {
-        self.times.releases
+        self.times.releases()
     }
 
     /// Variance of the noise in the `number`-th release of a sum of so many observations: public.
@@ -270,6 +320,7 @@ impl Rules {
             Noising::Observations(randomised) => randomised.variance(observations),
             // Depends on how many took part: each sum says its own.
             Noising::Group(_) => 0.0,
+            Noising::Batches(batches) => batches.variance(number),
         }
     }
 
@@ -296,6 +347,7 @@ impl Rules {
             Noising::Sums(schedule) => schedule.noise.step() * f64::from(number),
             Noising::Observations(randomised) => randomised.noise().step(),
             Noising::Group(_) => return Err(Misbehaviour::Unexpected("a sum of one client".into())),
+            Noising::Batches(batches) => batches.noise.step(),
         };
         if deviation == 0.0 && step == 0.0 {
             return plausible.check(stats);
@@ -305,7 +357,7 @@ impl Rules {
 }
 
 impl Valid {
-    pub(super) fn claim(&self) -> Claim {
+    pub(crate) fn claim(&self) -> Claim {
         let Rules { budget, noise, decide, unit, .. } = &self.rules;
         let noiseless = budget.epsilon == f64::INFINITY;
         let calibration = match noise {
@@ -315,6 +367,7 @@ impl Valid {
             Noising::Group(_) => {
                 "analytic Gaussian in shares over a group, correlated over a public schedule of releases"
             }
+            Noising::Batches(_) => "analytic Gaussian, a binary tree over a public schedule of batches",
         };
         let mut not_protected = vec![match unit {
             Unit::Event => {

@@ -29,7 +29,7 @@ pub struct Merger {
 }
 
 impl Merger {
-    pub(super) fn new(valid: &Valid) -> Merger {
+    pub(crate) fn new(valid: &Valid) -> Merger {
         Merger {
             rules: valid.rules.clone(),
             latest: BTreeMap::new(),

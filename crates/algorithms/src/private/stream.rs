@@ -1,8 +1,10 @@
 //! One growing sum of a client: what was observed, what was released of it.
 
+use std::collections::VecDeque;
+
 use cahoots_core::{Cx, LinearStats, NodeId, Private};
 use cahoots_privacy::correlated::RandomisedRelease;
-use cahoots_privacy::{Correlated, Randomised};
+use cahoots_privacy::{Batched, Correlated, Randomised};
 use serde::{Deserialize, Serialize};
 
 use super::group::Grouped;
@@ -30,6 +32,14 @@ enum Noised {
     Observations { randomised: Randomised, total: Option<Private<LinearStats>>, sent: Vec<LinearStats> },
     /// Released as a part of a sum over a group.
     Group(Box<Grouped>),
+    /// Exact until it is known to be part of what all have released.
+    Batches {
+        /// Since the last release.
+        open: LinearStats,
+        /// Released, and not in any sum that came back yet: which release, and what was new in it.
+        unmerged: VecDeque<(u32, LinearStats)>,
+        batched: Batched,
+    },
 }
 
 impl Sum {
@@ -44,6 +54,11 @@ impl Sum {
                 Noised::Observations { randomised, total: None, sent: Vec::new() }
             }
             Noising::Group(noise) => Noised::Group(Box::new(Grouped::new(me, &noise, rules.dim))),
+            Noising::Batches(batches) => Noised::Batches {
+                open: LinearStats::empty(rules.dim),
+                unmerged: VecDeque::new(),
+                batched: Batched::new(batches, rules.dim),
+            },
         };
         Sum { noised, unsent: 0 }
     }
@@ -68,6 +83,7 @@ impl Sum {
                     None => one,
                 });
             }
+            Noised::Batches { open, .. } => open.observe(x, reward),
         }
     }
 
@@ -77,6 +93,7 @@ impl Sum {
             Noised::Sums { correlated, .. } => correlated.releases(),
             Noised::Observations { sent, .. } => sent.len() as u32,
             Noised::Group(_) => 0,
+            Noised::Batches { batched, .. } => batched.releases(),
         }
     }
 
@@ -105,6 +122,7 @@ impl Sum {
         if self.releases() >= rules.releases() {
             return None;
         }
+        let (unit, observer) = (rules.unit_in_words(), rules.observer());
         let stats = match &mut self.noised {
             Noised::Sums { open, correlated, .. } => {
                 if open.is_empty() && correlated.releases() == 0 {
@@ -112,7 +130,7 @@ impl Sum {
                 }
                 let empty = open.emptied();
                 let leaf = std::mem::replace(open, empty);
-                cx.release(&mut correlated.mechanism(rules.unit_in_words(), rules.observer()), leaf)
+                cx.release(&mut correlated.mechanism(unit, observer), leaf)
             }
             Noised::Observations { total, sent, .. } => {
                 let total = total.clone()?;
@@ -120,6 +138,15 @@ impl Sum {
                 total
             }
             Noised::Group(_) => return None,
+            Noised::Batches { open, unmerged, batched } => {
+                if open.is_empty() && batched.releases() == 0 {
+                    return None;
+                }
+                let empty = open.emptied();
+                let leaf = std::mem::replace(open, empty);
+                unmerged.push_back((batched.releases() + 1, leaf.clone()));
+                cx.release(&mut batched.mechanism(unit, observer), leaf)
+            }
         };
         self.unsent = 0;
         Some(Part { stream, number: self.releases(), stats })
@@ -131,9 +158,28 @@ impl Sum {
             Noised::Sums { correlated, .. } => correlated.sum(number)?,
             Noised::Observations { sent, .. } => sent.get((number as usize).checked_sub(1)?)?.clone(),
             Noised::Group(grouped) => return Some(grouped.part(number)),
+            Noised::Batches { .. } => return None,
         };
         let variance = rules.variance(number, sum.count);
         Some((sum, variance))
+    }
+
+    /// All that was observed after the `number`-th release, where that is known.
+    pub(super) fn since(&self, number: u32) -> Option<LinearStats> {
+        let Noised::Batches { open, unmerged, batched } = &self.noised else { return None };
+        if !(1..=batched.releases()).contains(&number) {
+            return None;
+        }
+        let mut since = open.clone();
+        unmerged.iter().filter(|(at, _)| *at > number).for_each(|(_, leaf)| since.merge(leaf));
+        Some(since)
+    }
+
+    /// Its first `number` releases are part of what is known of all.
+    pub(super) fn merged_up_to(&mut self, number: u32) {
+        if let Noised::Batches { unmerged, .. } = &mut self.noised {
+            unmerged.retain(|(at, _)| *at > number);
+        }
     }
 
     /// All that was observed, where it is known.
@@ -141,7 +187,7 @@ impl Sum {
         match &self.noised {
             Noised::Sums { exact, .. } => Some(exact),
             Noised::Group(grouped) => Some(grouped.exact()),
-            Noised::Observations { .. } => None,
+            Noised::Observations { .. } | Noised::Batches { .. } => None,
         }
     }
 }

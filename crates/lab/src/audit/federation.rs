@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use cahoots_algorithms::fclub::CdpFclubDc;
 use cahoots_algorithms::private::{PrivateFclub, PrivateLinucb};
+use cahoots_algorithms::private_fed_linucb::PrivateFedLinucb;
 use cahoots_core::drive::{Encoded, Event, Host, LearnerHost, Outcome, Outgoing};
 use cahoots_core::message::{decode, encode};
 use cahoots_core::{Algorithm, ArmSet, Effects, Keys, Membership, NodeId, Seats, Setting, Tick, UserId};
@@ -30,22 +31,36 @@ fn released(epsilon: f64) -> Value {
     json!({ "dp_epsilon": epsilon, "dp_delta": 1e-5, "releases": 4, "first_release": 2 })
 }
 
+/// Releases at ticks 2, 4, ..., 14: a tree of three levels, whose first leaf holds the first observation.
+fn batched(epsilon: f64) -> Value {
+    json!({ "dp_epsilon": epsilon, "dp_delta": 1e-5, "batch": 2 })
+}
+
 pub(super) fn subjects() -> Vec<Subject> {
     [
         audited::<CdpFclubDc>(
             ["cdp-fclub-dc", "all that a local server of a small federation sends, and when"],
             ["cdp-fclub-dc-broken", "the same with noise for epsilon = 1.5"],
             clustered,
+            Observer::default,
         ),
         audited::<PrivateLinucb>(
             ["private-linucb", "all that a client of a small federation sends, and when"],
             ["private-linucb-broken", "the same with noise for epsilon = 1.5"],
             released,
+            Observer::default,
         ),
         audited::<PrivateFclub>(
             ["private-fclub", "all that a client of a small federation sends, and when"],
             ["private-fclub-broken", "the same with noise for epsilon = 1.5"],
             released,
+            Observer::default,
+        ),
+        audited::<PrivateFedLinucb>(
+            ["private-fed-linucb", "all that a client of a small federation sends, and when"],
+            ["private-fed-linucb-broken", "the same with noise for epsilon = 1.5"],
+            batched,
+            Observer::of_trees,
         ),
     ]
     .into_iter()
@@ -58,12 +73,13 @@ fn audited<A: Algorithm>(
     honest: [&'static str; 2],
     broken: [&'static str; 2],
     params: fn(f64) -> Value,
+    observer: fn() -> Observer,
 ) -> [Subject; 2] {
     let subject = |[name, about]: [&'static str; 2], truly: f64| {
         let subject = Subject::new(name, about, 1.0, 1e-5).gaussian().share(0.1);
         PAIRS.into_iter().fold(subject, |subject, (pair, observations)| {
             subject.pair(pair, move |second, seed| {
-                transcript::<A>(params(truly), seed, observations[usize::from(second)])
+                transcript::<A>(params(truly), observer(), seed, observations[usize::from(second)])
             })
         })
     };
@@ -71,10 +87,15 @@ fn audited<A: Algorithm>(
 }
 
 /// What is sent where the audited user's first observation is this.
-fn transcript<A: Algorithm>(params: Value, seed: u64, audited: ([f64; 2], f64)) -> Transcript {
+fn transcript<A: Algorithm>(
+    params: Value,
+    observer: Observer,
+    seed: u64,
+    audited: ([f64; 2], f64),
+) -> Transcript {
     let setting =
         Setting::linear(USERS as usize, 2, 1).with_hosts((0..USERS).map(NodeId)).with_horizon(OBSERVATIONS);
-    let mut run = Federation::<A>::new(params, &setting, seed);
+    let mut run = Federation::<A>::new(params, &setting, observer, seed);
     for tick in 1..=OBSERVATIONS {
         run.wake(tick);
         let (context, reward) = if tick == 1 { audited } else { ([0.6, 0.8], 0.0) };
@@ -95,7 +116,7 @@ struct Federation<A: Algorithm> {
 }
 
 impl<A: Algorithm> Federation<A> {
-    fn new(params: Value, setting: &Setting, seed: u64) -> Self {
+    fn new(params: Value, setting: &Setting, observer: Observer, seed: u64) -> Self {
         let params = serde_json::from_value(params).expect("parameters that can be read");
         let valid = A::check(params, setting).expect("parameters that fit");
         let seats = Seats::of::<A>(&valid, setting);
@@ -112,7 +133,7 @@ impl<A: Algorithm> Federation<A> {
             clients: nodes().map(client).collect(),
             effects: Effects::default(),
             wire: VecDeque::new(),
-            observer: Observer::default(),
+            observer,
         };
         nodes().chain([NodeId::SERVER]).for_each(|node| run.event(1, node, Event::Start));
         nodes().for_each(|node| run.event(1, NodeId::SERVER, Event::Membership(Membership::Joined(node))));

@@ -5,6 +5,7 @@
 //! is worth nothing.
 
 mod arms;
+mod dubey_pentland;
 mod federation;
 mod finding;
 mod message;
@@ -61,6 +62,7 @@ pub fn subjects() -> Vec<Subject> {
     subjects.extend(sums::subjects());
     subjects.extend(arms::subjects());
     subjects.extend(triggers::subjects());
+    subjects.extend(dubey_pentland::subjects());
     subjects.extend(federation::subjects());
     subjects
 }

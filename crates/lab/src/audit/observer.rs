@@ -5,7 +5,7 @@ use std::hash::Hasher as _;
 
 use cahoots_algorithms::private::{Body, PrivateMsg};
 use cahoots_core::wire::payload::Shape;
-use cahoots_core::{Message, Tick, wire};
+use cahoots_core::{LinearStats, Message, Tick, wire};
 use cahoots_privacy::audit::Transcript;
 use cahoots_privacy::correlated::coefficients;
 
@@ -29,22 +29,32 @@ pub struct Observer {
     means: Vec<f64>,
     /// Of the first of a client's sums, release by release: what got noise.
     noised: Vec<Vec<f64>>,
+    /// Released sums have the noise of a tree, and not that of a square root.
+    trees: bool,
 }
 
 impl Observer {
+    /// One who knows that released sums have the noise of trees.
+    pub fn of_trees() -> Observer {
+        Observer { trees: true, ..Observer::default() }
+    }
+
     /// A message has come.
     pub fn look<M: Message>(&mut self, now: Tick, message: &M) {
         match (message as &dyn Any).downcast_ref::<PrivateMsg>() {
             Some(cahoots_core::Custom(Body::Release(parts))) => {
-                for part in parts {
-                    let stats = part.stats.get();
-                    self.structure.extend([now, 9, part.stream.into(), part.number.into(), stats.count]);
-                    if part.stream == 0 {
-                        self.root_sum(stats.gram.packed().iter().chain(&stats.moment).copied().collect());
-                    }
-                }
+                parts.iter().for_each(|part| self.release(now, part.stream, part.number, part.stats.get()));
             }
             _ => self.look_at(now, &message.to_wire()),
+        }
+    }
+
+    /// A whole sum has come, for the `number`-th time.
+    pub(super) fn release(&mut self, now: Tick, stream: u32, number: u32, stats: &LinearStats) {
+        self.structure.extend([now, 9, stream.into(), number.into(), stats.count]);
+        if stream == 0 {
+            let values = stats.gram.packed().iter().chain(&stats.moment).copied().collect();
+            if self.trees { self.sum(0, values) } else { self.root_sum(values) }
         }
     }
 

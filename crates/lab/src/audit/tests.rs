@@ -6,7 +6,8 @@ use super::*;
 const TRIALS: usize = 20_000;
 
 /// Controls that lose half as much again as they state, in whole federations: it takes more runs to see that.
-const SHORT: [&str; 3] = ["cdp-fclub-dc-broken", "private-linucb-broken", "private-fclub-broken"];
+const SHORT: [&str; 4] =
+    ["cdp-fclub-dc-broken", "private-linucb-broken", "private-fclub-broken", "private-fed-linucb-broken"];
 
 fn find(name: &str, trials: usize, seed: u64) -> Finding {
     select(name).unwrap().remove(0).audit(trials, seed, &Progress::hidden())
@@ -36,6 +37,7 @@ fn there_is_a_control_for_every_mechanism() {
         "cdp-fclub-dc",
         "private-linucb",
         "private-fclub",
+        "private-fed-linucb",
     ];
     let family = |name: &str| families.iter().copied().find(|family| name.starts_with(family));
     let controls: Vec<Option<&str>> =
@@ -44,8 +46,9 @@ fn there_is_a_control_for_every_mechanism() {
         let own = family(subject.name);
         assert!(own.is_some() && controls.contains(&own), "{} has no control", subject.name);
     }
-    let names: Vec<&str> = all.iter().map(|subject| subject.name).collect();
-    assert!(names.contains(&"trigger-broken") && names.contains(&"clusters-broken"), "{names:?}");
+    for control in ["trigger-broken", "clusters-broken", "dubey-pentland-2020"] {
+        assert!(all.iter().any(|subject| subject.name == control && subject.control), "{control}");
+    }
     assert!(select("nobody").is_err());
     assert_eq!(select("all").unwrap().len(), all.len());
 }

@@ -76,6 +76,10 @@ fn talkative(algorithm: &str) -> &'static [&'static str] {
             "dp_delta = 1e-5\nreleases = 6\nfirst_release = 2\ntrust = \"group\"\ngroup_least = 3",
         ],
         "private-fclub" => &["dp_delta = 1e-5\nreleases = 6\nfirst_release = 2\ndp_epsilon = 1000.0"],
+        "private-fed-linucb" => &[
+            "dp_delta = 1e-5\nbatch = 2",
+            "dp_delta = 1e-5\nbatch = 3\ndp_epsilon = 1000.0\ndecide = \"released\"",
+        ],
         _ => &[""],
     }
 }

@@ -196,6 +196,14 @@ pub(crate) fn of(name: &str) -> Vec<Case> {
         }
         "cdp-mab" | "ddp-mab" | "hdp-mab" | "single-mab" => dp_mab(name),
         "pf-ucb" | "pf-ucb-enhanced" => pf_ucb(),
+        "private-fed-linucb" => grid(
+            &["servers", "servers+faulty+late", "clustered", "tied+faulty+late"],
+            &[
+                json!({ "dp_delta": 1e-5, "dp_epsilon": 50.0 }),
+                json!({ "dp_delta": 1e-5, "dp_epsilon": 50.0, "decide": "released", "batch": 4 }),
+                json!({ "dp_delta": 1e-5, "shift": 0.0 }),
+            ],
+        ),
         _ => anywhere(name),
     }
 }

@@ -1,8 +1,13 @@
 //! Sums over groups, of which nobody sees the parts.
 
+use cahoots_core::{Algorithm, Custom, Machine, NodeId, UserId, snapshot};
+use cahoots_privacy::Statement;
 use cahoots_privacy::aggregation::Up;
+use serde_json::{Value, json};
 
-use super::*;
+use super::super::miniature::{DIM, Miniature, clients};
+use super::super::{Body, PrivateFclub, PrivateLinucb};
+use crate::testing::released;
 
 /// Ten clients, in one group.
 fn federation(params: Value, key: u64) -> Miniature {

@@ -220,6 +220,7 @@ fn a_ceiling_as_high_as_the_promise_lets_everything_leave() {
         ("private-linucb", "", Unit::Event),
         ("private-linucb", "unit = \"user\"\nper_user = 5", Unit::User),
         ("private-fclub", "", Unit::Event),
+        ("private-fed-linucb", "batch = 4", Unit::Event),
         ("cdp-fclub-dc", "", Unit::Event),
     ] {
         let setting = Setting::linear(2, 2, 2).with_hosts([NodeId(0), NodeId(1)]).with_horizon(100);
