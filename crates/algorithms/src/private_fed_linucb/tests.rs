@@ -235,3 +235,28 @@ fn parameters_that_cannot_be_used_are_named() {
         assert_eq!(valid::<PrivateFedLinucb>(params).unwrap_err(), key);
     }
 }
+
+/// What one observation can move a sum by is what the noise is made for, and nothing longer gets into it.
+#[test]
+fn noise_is_made_for_the_rewards_that_are_stated() {
+    for (range, centred, expected) in [
+        (json!(null), false, 2.0),
+        (json!([0.0, 1.0]), true, 1.25),
+        (json!([0.0, 1.0]), false, 2.0),
+        (json!([-3.0, 3.0]), false, 6.0),
+    ] {
+        let mut params = exact();
+        params["reward_range"] = range;
+        params["centred"] = json!(centred);
+        let rules = valid::<PrivateFedLinucb>(params.clone()).unwrap().rules;
+        let Noising::Batches(batches) = rules.noise else { panic!("noise of another kind") };
+        assert_eq!(batches.sensitivity, expected);
+        let mut federation = federation(params);
+        (0..7).for_each(|_| federation.tick(|_| ([30.0, 40.0], 1e6)));
+        let known = known(&federation, 0);
+        let norm = known.moment.iter().map(|value| value * value).sum::<f64>().sqrt();
+        let trace = known.gram.get(0, 0) + known.gram.get(1, 1);
+        assert!((trace - 14.0).abs() < 1e-9, "contexts of norm 1: {trace}");
+        assert!((norm - 14.0 * rules.rewards.largest()).abs() < 1e-9, "{norm}");
+    }
+}

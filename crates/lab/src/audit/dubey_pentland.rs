@@ -1,7 +1,7 @@
 //! Dubey and Pentland 2020 (FedUCB): a published algorithm whose promise fails, as a control. It exists here alone, and
 //! nobody can deploy it.
 //!
-//! # The protocol
+//! # The protocol, in essence
 //! ```text
 //! agent i, round t:   V = lambda I + S~ + W_i          S~ released sums of all, W_i its own exact Gram matrix since then
 //!                     if (t - t_last) log(det V / det(lambda I + S~)) >= D:    everyone synchronises
@@ -30,7 +30,7 @@ const ROUNDS: u64 = 64;
 /// Synchronisations that noise is made for: more than come.
 const RELEASES: u32 = 15;
 
-/// lambda, about twice the norm of the noise in a sum of two agents, as the paper has it.
+/// lambda, about twice the norm of the noise in a sum of two agents.
 const LAMBDA: f64 = 640.0;
 
 /// D: reached after 30 rounds with 30 contexts of norm 1, and not with 29.
