@@ -25,22 +25,20 @@ pub(super) fn subjects() -> Vec<Subject> {
     let careless = Terms { missing: 0.0, colluding: 0.0, ..terms };
     vec![
         subject("sums", "eight releases of a growing sum, noise correlated over them", sound, released),
-        subject("sums-short", "the same with the noise of one release", short, released).control().share(0.2),
+        subject("sums-short", "the same with the noise of one release", short, released).control(),
         subject(
             "group",
             "the same over a group of five, one missing, one colluding",
             noise(sound, terms),
             summed,
-        )
-        .share(0.5),
+        ),
         subject(
             "group-short",
             "shares of the noise that reckon with neither",
             noise(sound, careless),
             summed,
         )
-        .control()
-        .share(0.5),
+        .control(),
     ]
 }
 
