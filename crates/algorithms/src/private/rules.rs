@@ -225,8 +225,8 @@ impl PrivateParams {
         let budget = self.stated.budget(Calibration::Analytic)?;
         // Of m observations each moves by at most as much, and moves add up.
         let sensitivity = group * calibration::sensitivity(rewards.largest());
-        if self.trust != Trust::Group && self.group != GroupParams::default() {
-            return Err(ParamError::new("trust", "\"group\", or no keys of groups: nothing else has any"));
+        if let (true, Some(key)) = (self.trust != Trust::Group, self.group.first_given()) {
+            return Err(ParamError::new(key, "is for trust = \"group\" alone"));
         }
         if self.trust == Trust::Group && apart.is_some() {
             let problem =
@@ -271,6 +271,18 @@ impl PrivateParams {
 }
 
 impl GroupParams {
+    /// The first key that was written.
+    fn first_given(&self) -> Option<&'static str> {
+        let GroupParams { group_least, group_most, missing, colluding } = self;
+        let given = [
+            ("group_least", group_least.is_some()),
+            ("group_most", group_most.is_some()),
+            ("missing", missing.is_some()),
+            ("colluding", colluding.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
+    }
+
     fn check(&self, setting: &Setting) -> Result<Terms, ParamError> {
         let terms = Terms {
             least: self.group_least.unwrap_or(Terms::USUAL.least),

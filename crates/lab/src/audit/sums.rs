@@ -28,13 +28,13 @@ pub(super) fn subjects() -> Vec<Subject> {
         subject("sums-short", "the same with the noise of one release", short, released).control(),
         subject(
             "group",
-            "the same over a group of five, one missing, one colluding",
+            "eight sums over a group of five, one missing, one colluding",
             noise(sound, terms),
             summed,
         ),
         subject(
             "group-short",
-            "shares of the noise that reckon with neither",
+            "the same with shares of the noise that reckon with neither",
             noise(sound, careless),
             summed,
         )

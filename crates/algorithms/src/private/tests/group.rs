@@ -215,7 +215,7 @@ fn what_excludes_each_other_is_refused() {
         (group(json!({ "group_most": 300 })), "group_most"),
         (group(json!({ "missing": 0.5 })), "missing"),
         (group(json!({ "colluding": -0.1 })), "colluding"),
-        (json!({ "dp_delta": 1e-5, "colluding": 0.1 }), "trust"),
+        (json!({ "dp_delta": 1e-5, "colluding": 0.1 }), "colluding"),
     ] {
         assert_eq!(check(params, 10).unwrap_err().0, key);
     }
