@@ -40,11 +40,6 @@ impl Gathering {
         self.rows.sum(self.collector.round()).map_or(0, |(sum, _)| sum.count)
     }
 
-    /// Another machine has this number: rounds of the one before are not its own.
-    pub(super) fn renewed(&mut self, node: NodeId) {
-        self.through.remove(&node);
-    }
-
     pub(super) fn waiting_for(&self, joined: &BTreeSet<NodeId>) -> Vec<NodeId> {
         self.collector.waiting_for(joined).into_iter().collect()
     }

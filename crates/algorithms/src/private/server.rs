@@ -216,7 +216,6 @@ impl Machine for Merger {
             Membership::Joined(node) => {
                 if self.joined.insert(node) {
                     self.bequeath(node);
-                    self.gathering.iter_mut().for_each(|gathering| gathering.renewed(node));
                 }
             }
             Membership::Left(node) => {

@@ -260,6 +260,22 @@ fn a_coordinator_cannot_make_a_group_that_hides_nobody() {
     assert!(member.roster(1, &null, rng).is_err(), "a key that everyone knows");
 }
 
+/// Masks that few have in common are masks that few can take off.
+#[test]
+fn a_coordinator_cannot_leave_out_more_than_may_be_missing() {
+    let mut round = Round::new(9);
+    round.play(1, |_, up| matches!(up, Up::Shares { .. }));
+    let sealed = |n: u32| (0..n).map(|node| (NodeId(node), Vec::new())).collect::<Vec<(NodeId, Vec<u8>)>>();
+    let refused = round.members[0].shares(1, &sealed(7)).unwrap_err();
+    assert!(refused.to_string().contains("shares of 7 of a group of 9"), "{refused}");
+    assert!(round.members[0].shares(1, &sealed(8)[1..]).is_err(), "not without this client");
+    assert!(
+        round.members[0].shares(1, &[sealed(8), vec![(NodeId(30), Vec::new())]].concat()).is_err(),
+        "a stranger"
+    );
+    assert!(round.members[0].shares(1, &sealed(8)).unwrap().is_some());
+}
+
 #[test]
 fn rounds_have_keys_of_their_own_and_are_begun_once() {
     let mut member = Member::new(NodeId(0), TERMS);

@@ -2,7 +2,7 @@
 
 use cahoots_core::{Algorithm, Custom, Machine, NodeId, UserId, snapshot};
 use cahoots_privacy::Statement;
-use cahoots_privacy::aggregation::Up;
+use cahoots_privacy::aggregation::{Down, Up};
 use serde_json::{Value, json};
 
 use super::super::miniature::{DIM, Miniature, clients};
@@ -127,6 +127,12 @@ fn a_vector_that_comes_late_changes_nothing() {
     federation.lost = Some(|now, from, body| now == 8 && from.0 == 4 && is_masked(body));
     federation.live(12);
     assert_eq!(federation.server.observations(), 18 * 7);
+    // The sum has nothing of that vector, and its sender takes nothing of it off.
+    let known = &federation.silos[4].knowledge(UserId(8)).unwrap().stats;
+    assert!(
+        (known.gram.get(0, 0) + known.gram.get(1, 1) - (18.0 * 7.0 + 2.0 * 12.0)).abs() < 1e-3,
+        "{known:?}"
+    );
     let (from, message) = federation.late.pop().unwrap();
     let before = snapshot::save(&federation.server);
     federation.at_server(|server, cx| server.on_message(from, message, cx).unwrap());
@@ -179,6 +185,21 @@ fn a_copy_that_is_started_sends_no_second_vector_under_the_same_masks() {
     };
     assert_eq!(put_back(true, &mut federation), 1, "every start of a process tells it");
     assert_eq!(put_back(false, &mut federation), 2, "and must");
+}
+
+#[test]
+fn a_coordinator_cannot_begin_more_rounds_than_noise_was_made_for() {
+    let mut federation = federation(json!({}), 1);
+    federation.live(9);
+    let begin = |round, federation: &mut Miniature| {
+        let mut taken = Ok(());
+        let message = Custom(Body::Down(Down::Begin { round }));
+        federation.at_silo(0, |silo, cx| taken = silo.on_message(NodeId::SERVER, message, cx));
+        taken.map(|()| federation.wire.pop().is_some())
+    };
+    assert_eq!(begin(4, &mut federation), Ok(false), "it was in this one");
+    assert_eq!(begin(7, &mut federation), Ok(true), "the last");
+    assert!(begin(8, &mut federation).unwrap_err().to_string().contains("round 8 of 7"));
 }
 
 /// Nobody can see who spoils a sum, but that it is spoiled.
