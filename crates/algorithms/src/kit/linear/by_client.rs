@@ -118,6 +118,13 @@ mod tests {
         }
     }
 
+    /// Bytes that were changed may name anyone.
+    #[test]
+    fn a_client_that_is_none_asks_for_no_memory() {
+        let bytes = snapshot::save(&BTreeMap::from([(NodeId(u32::MAX - 1), 1usize)]));
+        assert!(snapshot::restore::<ByClient<NodeId, usize>>(&bytes).is_err());
+    }
+
     #[test]
     fn it_is_an_ordered_map() {
         compare(&[3, 0, 7, 3, 3, 1, 0, 7, 7, 2, 5, 4, 3, 3].map(NodeId));
