@@ -171,11 +171,8 @@ impl Silo {
 
     /// A model of a group: what is released, or what others released and one's own exact data.
     fn model(&self, group: &Shared) -> Result<Knowledge, Misbehaviour> {
-        let Rules { weighing, ridge, dim, .. } = &self.rules;
-        group.sum.stats.check(*dim, false)?;
-        if !(group.sum.variance >= 0.0 && group.sum.variance.is_finite()) {
-            return Err(Misbehaviour::Implausible(format!("noise of variance {}", group.sum.variance)));
-        }
+        let Rules { weighing, ridge, .. } = &self.rules;
+        self.rules.check_shared(&group.sum)?;
         // A ridge is larger than noise but for a small probability; then it is doubled. What is weighed has no
         // negative eigenvalues.
         let (known, doublings) = match weighing {
@@ -260,12 +257,20 @@ impl Machine for Silo {
                     None => Err(Body::Down(message).unexpected()),
                 }
             }
-            Body::Summed { version, round, through, sum } => {
-                let Some(grouped) = self.sums.first_mut().and_then(Sum::grouped) else {
-                    return Err(Misbehaviour::Unexpected("a sum over groups".into()));
-                };
-                grouped.came_through(&through);
-                self.shared(version, &[Shared { mine: vec![(0, round)], sum }])
+            Body::Summed { round, through, sum } => {
+                if round > self.rules.releases() {
+                    return Err(Misbehaviour::Unexpected(format!(
+                        "round {round} of {}",
+                        self.rules.releases()
+                    )));
+                }
+                self.rules.check_shared(&sum)?;
+                match self.sums.first_mut().and_then(Sum::grouped) {
+                    Some(grouped) if u64::from(round) > self.version => grouped.came_through(&through),
+                    Some(_) => return Ok(()),
+                    None => return Err(Misbehaviour::Unexpected("a sum over groups".into())),
+                }
+                self.shared(round.into(), &[Shared { mine: vec![(0, round)], sum }])
             }
             Body::Refused { reason } => {
                 // The next release says all that this one did.

@@ -17,9 +17,10 @@ pub(super) struct Gathering {
     rows: GroupRows,
     /// The rounds that each client has a part in.
     through: BTreeMap<NodeId, Vec<u32>>,
-    version: u64,
     /// When the present round began.
     begun: Tick,
+    /// One of its groups has a sum.
+    summed: bool,
 }
 
 impl Gathering {
@@ -30,8 +31,8 @@ impl Gathering {
             collector: Collector::new(*noise.terms(), GroupNoise::length(rules.dim)),
             rows: GroupRows::default(),
             through: BTreeMap::new(),
-            version: 0,
             begun: 0,
+            summed: false,
         })
     }
 
@@ -61,7 +62,7 @@ impl Gathering {
     pub(super) fn on_wake(&mut self, rules: &Rules, joined: &BTreeSet<NodeId>, cx: &mut Cx<'_, PrivateMsg>) {
         let due = rules.times.round(cx.now());
         if due > self.collector.round() {
-            self.begun = cx.now();
+            (self.begun, self.summed) = (cx.now(), false);
             for step in self.collector.begin(due, joined) {
                 if let Step::Send(node, message) = step {
                     cx.send(node, Custom(Body::Down(message)));
@@ -94,15 +95,17 @@ impl Gathering {
                 }
                 Step::Send(..) => {}
                 Step::Sum(sum) => {
-                    if self.add(round, &sum, rules).is_err() {
+                    match self.add(round, &sum, rules) {
+                        Ok(()) => self.summed = true,
                         // Somebody lied, and nobody knows who.
-                        cx.count("sums_implausible", 1.0);
+                        Err(_) => cx.count("sums_implausible", 1.0),
                     }
                 }
                 Step::Failed(_) => cx.count("sums_failed", 1.0),
             }
         }
-        if !self.collector.is_busy() {
+        // A round that came to nothing changes nothing: what was shared last stays.
+        if !self.collector.is_busy() && std::mem::take(&mut self.summed) {
             self.share(round, joined, cx);
         }
     }
@@ -124,12 +127,10 @@ impl Gathering {
     fn share(&mut self, round: u32, joined: &BTreeSet<NodeId>, cx: &mut Cx<'_, PrivateMsg>) {
         let Some((stats, variance)) = self.rows.sum(round) else { return };
         cx.report(Fact::Rounds(1));
-        self.version += 1;
         let sum = Arc::new(Summed { stats, variance });
         for node in joined {
             let through = self.through.get(node).cloned().unwrap_or_default();
-            let (version, sum) = (self.version, sum.clone());
-            cx.send(*node, Custom(Body::Summed { version, round, through, sum }));
+            cx.send(*node, Custom(Body::Summed { round, through, sum: sum.clone() }));
         }
     }
 }

@@ -33,9 +33,7 @@ pub enum Body {
     Down(Down),
     /// Server to client: the sum over all groups.
     Summed {
-        /// Counts what the server has sent.
-        version: u64,
-        /// The round of the last sum.
+        /// The round of the last sum: a later one says it all.
         round: u32,
         /// Rounds whose sum the receiver has a part in.
         through: Vec<u32>,

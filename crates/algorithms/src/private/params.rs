@@ -14,7 +14,8 @@ pub enum Trust {
     /// To their own client, which releases sums.
     #[default]
     Silo,
-    /// To their own client; all others, the coordinator included, see nothing but sums over a group of clients.
+    /// To their own client; all others who keep to the protocol, the coordinator included, see nothing but sums over a
+    /// group of clients.
     Group,
     /// To nobody: every observation gets noise of its own before anything is done with it.
     Nobody,

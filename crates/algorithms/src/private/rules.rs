@@ -7,6 +7,7 @@ use cahoots_privacy::aggregation::{GroupNoise, Terms};
 use cahoots_privacy::{Batches, Budget, Calibration, Randomised, Schedule, calibration};
 use serde::{Deserialize, Serialize};
 
+use super::message::Summed;
 use super::params::{Decide, GroupParams, PrivateParams, Trust};
 use crate::kit::clusters::users_by_host;
 
@@ -316,7 +317,9 @@ impl Rules {
         match self.noise {
             Noising::Sums(_) | Noising::Batches(_) => "all parties outside its client",
             Noising::Observations(_) => "everyone, its own client included",
-            Noising::Group(_) => "all parties outside its client, the stated part of its group among them",
+            Noising::Group(_) => {
+                "all parties outside its client that keep to the protocol, the stated part of its group among them"
+            }
         }
     }
 
@@ -334,6 +337,15 @@ impl Rules {
             Noising::Group(_) => 0.0,
             Noising::Batches(batches) => batches.variance(number),
         }
+    }
+
+    /// Refuses shared sums that are none.
+    pub(super) fn check_shared(&self, sum: &Summed) -> Result<(), Misbehaviour> {
+        sum.stats.check(self.dim, false)?;
+        if !(sum.variance >= 0.0 && sum.variance.is_finite()) {
+            return Err(Misbehaviour::Implausible(format!("noise of variance {}", sum.variance)));
+        }
+        Ok(())
     }
 
     /// The same for a sum over groups, of noise of this variance, in shares of so many.
@@ -400,8 +412,8 @@ impl Valid {
         }
         if matches!(noise, Noising::Group(_)) {
             not_protected.push(
-                "anyone from a coordinator that makes clients up: who runs it grants membership too, and a group of its \
-                 own inventions hides nobody",
+                "anyone from a coordinator that breaks the protocol: one that hands out keys of its own, makes clients up, or \
+                 tells members of different sums sees a client's sum under less noise than that",
             );
             not_protected.push("that a client takes part in a round, and how many do");
         }

@@ -1,5 +1,5 @@
-//! Sums that grow, released at public times: of one client, and over a group of clients of whom one is missing and one
-//! tells the coordinator its noise.
+//! Sums that grow, released at public times: of one client, and over a group of clients of whom two are missing and
+//! two tell the coordinator their noise.
 
 use cahoots_core::{LinearStats, Mechanism as _};
 use cahoots_privacy::aggregation::{Contribution, GroupNoise, GroupRows, Terms};
@@ -16,7 +16,7 @@ use super::tree::PAIRS;
 const RELEASES: u32 = 8;
 
 /// Clients of the group.
-const GROUP: u32 = 5;
+const GROUP: u32 = 10;
 
 pub(super) fn subjects() -> Vec<Subject> {
     let (sound, short) = (schedule(RELEASES), Schedule { releases: RELEASES, ..schedule(1) });
@@ -28,7 +28,7 @@ pub(super) fn subjects() -> Vec<Subject> {
         subject("sums-short", "the same with the noise of one release", short, released).control(),
         subject(
             "group",
-            "eight sums over a group of five, one missing, one colluding",
+            "eight sums over a group of ten, two missing, two colluding",
             noise(sound, terms),
             summed,
         ),
@@ -106,7 +106,7 @@ fn released(schedule: Schedule, first: LinearStats, seed: u64) -> Transcript {
     seen.transcript()
 }
 
-/// A group: the first client has the observation, one is missing in every round, and one tells what it added.
+/// A group: the first client has the observation, two are missing in every round, and two tell what they added.
 fn summed(noise: GroupNoise, first: LinearStats, seed: u64) -> Transcript {
     let (mut rng, mut rows, mut seen) = (rng(seed), GroupRows::default(), Matched { rows: Vec::new() });
     let empty = first.emptied();
@@ -115,7 +115,7 @@ fn summed(noise: GroupNoise, first: LinearStats, seed: u64) -> Transcript {
         let since = if round == 1 { first.clone() } else { empty.clone() };
         let exact = client.next(round, since);
         let mut sum = noise.encode(&exact, GROUP).expect("small enough");
-        for _ in 0..GROUP - 2 {
+        for _ in 0..GROUP - 4 {
             noise.add_share(&mut sum, GROUP, 2, &mut rng);
         }
         let sum: Vec<i64> = sum.into_iter().map(|value| value as i64).collect();

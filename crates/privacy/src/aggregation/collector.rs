@@ -7,6 +7,7 @@ use cahoots_core::{Misbehaviour, NodeId};
 use serde::{Deserialize, Serialize};
 
 use super::group::Group;
+use super::keys::is_key;
 use super::message::{Advert, Down, Up};
 use super::terms::Terms;
 
@@ -87,6 +88,9 @@ impl Collector {
         }
         match (&mut self.stage, message) {
             (Stage::Gathering(keys), Up::Keys { advert, .. }) => {
+                if !is_key(&advert.sealing) || !is_key(&advert.masking) {
+                    return Err(Misbehaviour::Unexpected("keys that are none".into()));
+                }
                 keys.entry(from).or_insert(advert);
                 Ok(())
             }

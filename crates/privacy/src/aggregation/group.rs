@@ -60,7 +60,7 @@ impl Group {
     }
 
     pub(super) fn take(&mut self, from: NodeId, message: Up, length: usize) -> Result<(), Misbehaviour> {
-        let size = self.roster.len();
+        let (size, place) = (self.roster.len(), self.place(from));
         let wrong = |what: &str| Err(Misbehaviour::Unexpected(what.into()));
         match (&mut self.stage, message) {
             (Stage::Dealing(dealt), Up::Shares { sealed, .. }) => {
@@ -83,7 +83,12 @@ impl Group {
                     return wrong("shares of another group");
                 }
                 if survivors.binary_search(&from).is_ok() {
-                    answers.entry(from).or_insert(pieces);
+                    // Whoever sends what is no share of its own has sent nothing.
+                    let place = place.expect("survivors are in the group");
+                    let own = |piece: Option<Piece>| {
+                        piece.filter(|piece| Piece::read(piece.bytes(), place).is_some())
+                    };
+                    answers.entry(from).or_insert_with(|| pieces.into_iter().map(own).collect());
                 }
             }
             // Too late, or again.
@@ -173,14 +178,8 @@ impl Group {
             }
             Stage::Unmasking { sharers, mut sum, survivors, answers } => {
                 for (index, of) in sharers.iter().enumerate() {
-                    let pieces: Vec<&Piece> = answers
-                        .iter()
-                        .filter_map(|(from, pieces)| Some((from, pieces[index].as_ref()?)))
-                        .filter(|(from, piece)| {
-                            self.place(**from).is_some_and(|at| Piece::read(piece.bytes(), at).is_some())
-                        })
-                        .map(|(_, piece)| piece)
-                        .collect();
+                    let pieces: Vec<&Piece> =
+                        answers.values().filter_map(|pieces| pieces[index].as_ref()).collect();
                     let secret = Secret::recover(&pieces, terms.threshold(size))
                         .ok_or_else(|| format!("{} shares of what {of} had masked with", pieces.len()))?;
                     if survivors.binary_search(of).is_ok() {

@@ -14,6 +14,11 @@ use x25519_dalek::{PublicKey, StaticSecret};
 /// What others are told.
 pub type Public = [u8; 32];
 
+/// Whether anybody can agree on a key with the owner of this one: not with a constant in disguise.
+pub(super) fn is_key(public: &Public) -> bool {
+    StaticSecret::from([1; 32]).diffie_hellman(&PublicKey::from(*public)).was_contributory()
+}
+
 /// A private key, or the seed of a mask. Shown to nobody.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Secret(pub(super) [u8; 32]);

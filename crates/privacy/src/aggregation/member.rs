@@ -211,6 +211,9 @@ impl Member {
         {
             return unexpected("a sum over members that are not in order, or not in the group");
         }
+        if survivors.binary_search(&self.me).is_err() {
+            return unexpected("a sum in which this client has no part");
+        }
         let least = size - self.terms.missing(*size);
         if (survivors.len() as u32) < least {
             return unexpected(format!(

@@ -83,13 +83,13 @@ impl GroupNoise {
 
     /// A statistic in whole steps, modulo 2^64. None if values of so many members could reach the modulus.
     pub fn encode(&self, row: &LinearStats, n: u32) -> Option<Vec<u64>> {
-        let most = (1i64 << 62) / i64::from(n);
+        let most = (1u64 << 62) / u64::from(n);
         let values = row.gram.packed().iter().chain(row.moment.iter());
         let mut steps: Vec<i64> = values.map(|value| self.grid.steps(*value)).collect();
         steps.push(i64::try_from(row.count).ok()?);
         steps
             .iter()
-            .all(|value| value.abs() < most)
+            .all(|value| value.unsigned_abs() < most)
             .then(|| steps.into_iter().map(|value| value as u64).collect())
     }
 
@@ -191,6 +191,15 @@ mod tests {
         let budget = Budget { epsilon, delta: 1e-5, calibration: Calibration::Analytic };
         let schedule = Schedule::new(&budget, 8, sensitivity(0.5), 3).unwrap();
         GroupNoise::new(schedule, TERMS).unwrap()
+    }
+
+    /// Whoever is a member knows its own share, colluding or not.
+    #[test]
+    fn another_member_sees_no_less_noise_than_the_coordinator() {
+        let terms = Terms { missing: 0.0, colluding: 0.0, ..TERMS };
+        let noise = GroupNoise::new(*noise(1.0).schedule(), terms).unwrap();
+        let (whole, n) = (noise.schedule().noise.deviation(), 10);
+        assert!(f64::from(n - 1) * noise.variance_of_share(n) >= whole * whole);
     }
 
     #[test]

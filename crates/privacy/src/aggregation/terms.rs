@@ -78,9 +78,10 @@ impl Terms {
         (n + self.colluding(n)) / 2 + 1
     }
 
-    /// Those of n whose noise is in the sum for certain, and unknown to the coordinator.
+    /// Those of n whose noise is in the sum for certain, and unknown to whoever looks: the coordinator with all who
+    /// collude, or another member, who knows its own share of the noise.
     pub fn honest(&self, n: u32) -> u32 {
-        n.saturating_sub(self.missing(n) + self.colluding(n)).max(1)
+        n.saturating_sub(self.missing(n) + self.colluding(n).max(1)).max(1)
     }
 
     /// Whether a group of n is one.

@@ -231,6 +231,10 @@ fn a_coordinator_cannot_ask_for_too_small_a_sum_nor_twice() {
     assert!(refused.to_string().contains("7 of a group of 9, where 8 is the least"), "{refused}");
     assert!(member.unmask(1, &[everyone.clone(), vec![NodeId(30)]].concat()).is_err());
     assert!(member.unmask(1, &[NodeId(1), NodeId(1)]).is_err());
+    assert!(
+        member.unmask(1, &everyone[1..]).unwrap_err().to_string().contains("no part"),
+        "eight, but not this one"
+    );
     assert_eq!(member.unmask(2, &everyone), Ok(None), "another round");
     assert!(member.unmask(1, &everyone[..8]).unwrap().is_some());
     assert_eq!(member.unmask(1, &everyone), Ok(None), "the other half of the secret");
@@ -308,6 +312,11 @@ fn what_others_send_is_checked_and_what_is_stale_is_passed_over() {
     let mut collector = Collector::new(TERMS, LENGTH);
     assert!(collector.take(NodeId(0), round.seen[0].1.clone()).is_err(), "a round that has not begun");
     collector.begin(1, &round.present);
+    let none = Advert { sealing: [0; 32], masking: [0; 32] };
+    assert!(
+        collector.take(NodeId(0), Up::Keys { round: 1, advert: none }).is_err(),
+        "nobody could agree with it"
+    );
     for node in (0..9).map(NodeId) {
         let keys = round.seen.iter().find(|(from, _)| *from == node).unwrap().1.clone();
         collector.take(node, keys).unwrap();

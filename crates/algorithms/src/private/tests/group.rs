@@ -1,12 +1,12 @@
 //! Sums over groups, of which nobody sees the parts.
 
-use cahoots_core::{Algorithm, Custom, Machine, NodeId, UserId, snapshot};
+use cahoots_core::{Algorithm, Custom, LinearStats, Machine, NodeId, UserId, snapshot};
 use cahoots_privacy::Statement;
 use cahoots_privacy::aggregation::{Down, Up};
 use serde_json::{Value, json};
 
 use super::super::miniature::{DIM, Miniature, clients};
-use super::super::{Body, PrivateFclub, PrivateLinucb};
+use super::super::{Body, PrivateFclub, PrivateLinucb, Summed};
 use crate::testing::released;
 
 /// Ten clients, in one group.
@@ -44,7 +44,7 @@ fn it_costs_what_was_asked_for_and_needs_less_noise_than_each_for_itself() {
     let statement = Statement::new(&claim, &grouped.accountant).unwrap();
     assert!(statement.epsilon <= 1.0 && statement.epsilon > 0.999, "{statement:?}");
     assert!(statement.further.is_empty(), "{statement:?}");
-    assert!(claim.not_protected.iter().any(|words| words.contains("makes clients up")), "{claim:?}");
+    assert!(claim.not_protected.iter().any(|words| words.contains("breaks the protocol")), "{claim:?}");
     // The least of noise in a sum over ten: one share of it each, against one whole each.
     let own = |params: Value| {
         let mut federation = federation(params, 5);
@@ -146,8 +146,12 @@ fn a_round_with_too_few_is_lost_and_the_next_has_it_all() {
     let mut federation = federation(json!({ "dp_epsilon": 1e9 }), 1);
     federation.lost =
         Some(|now, from, body| now == 8 && from.0 < 3 && matches!(body, Body::Up(Up::Shares { .. })));
-    federation.live(15);
+    federation.live(7);
+    let before = federation.silos[5].knowledge(UserId(10)).unwrap().stats.gram.get(0, 0);
+    federation.live(8);
     let observations = |federation: &Miniature| federation.server.observations();
+    let after = federation.silos[5].knowledge(UserId(10)).unwrap().stats.gram.get(0, 0);
+    assert!(after > before, "what was known is known still, and its own data are more");
     assert_eq!(observations(&federation), 20 * 3, "those of the round before");
     federation.live(2);
     assert_eq!(observations(&federation), 20 * 15);
@@ -200,6 +204,11 @@ fn a_coordinator_cannot_begin_more_rounds_than_noise_was_made_for() {
     assert_eq!(begin(4, &mut federation), Ok(false), "it was in this one");
     assert_eq!(begin(7, &mut federation), Ok(true), "the last");
     assert!(begin(8, &mut federation).unwrap_err().to_string().contains("round 8 of 7"));
+    let sum = std::sync::Arc::new(Summed { stats: LinearStats::empty(DIM), variance: 1.0 });
+    let message = Custom(Body::Summed { round: u32::MAX, through: Vec::new(), sum });
+    let before = snapshot::save(&federation.silos[0]);
+    federation.at_silo(0, |silo, cx| assert!(silo.on_message(NodeId::SERVER, message, cx).is_err()));
+    assert_eq!(snapshot::save(&federation.silos[0]), before);
 }
 
 /// Nobody can see who spoils a sum, but that it is spoiled.
