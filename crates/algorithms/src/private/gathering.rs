@@ -63,7 +63,7 @@ impl Gathering {
         let due = rules.times.round(cx.now());
         if due > self.collector.round() {
             (self.begun, self.summed) = (cx.now(), false);
-            for step in self.collector.begin(due, joined) {
+            for step in cx.draw(|rng| self.collector.begin(due, joined, rng)) {
                 if let Step::Send(node, message) = step {
                     cx.send(node, Custom(Body::Down(message)));
                 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cahoots_core::{Misbehaviour, NodeId};
+use cahoots_core::{Keys, Misbehaviour, NodeId, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::group::Group;
@@ -18,6 +18,8 @@ pub struct Collector {
     /// Numbers in a vector.
     length: usize,
     round: u32,
+    /// What groups are drawn from.
+    order: u64,
     stage: Stage,
 }
 
@@ -56,7 +58,7 @@ impl Collector {
 
     /// For vectors of so many numbers.
     pub fn new(terms: Terms, length: usize) -> Collector {
-        Collector { terms, length, round: 0, stage: Stage::Idle }
+        Collector { terms, length, round: 0, order: 0, stage: Stage::Idle }
     }
 
     /// The present round, or the last.
@@ -69,8 +71,10 @@ impl Collector {
         !matches!(self.stage, Stage::Idle)
     }
 
-    /// A later round begins, for all who are present; whatever was under way is over.
-    pub fn begin(&mut self, round: u32, present: &BTreeSet<NodeId>) -> Vec<Step> {
+    /// A later round begins, for all who are present; whatever was under way is over. Where there are too many for one
+    /// group, chance decides who is in which.
+    pub fn begin(&mut self, round: u32, present: &BTreeSet<NodeId>, rng: &mut Stream) -> Vec<Step> {
+        self.order = rng.bits();
         (self.round, self.stage) = (round, Stage::Gathering(BTreeMap::new()));
         present.iter().map(|node| Step::Send(*node, Down::Begin { round })).collect()
     }
@@ -130,7 +134,13 @@ impl Collector {
                 self.stage = Stage::Idle;
                 return steps;
             }
-            let mut members = keys.iter().map(|(node, advert)| (*node, *advert));
+            let mut members: Vec<(NodeId, Advert)> =
+                keys.iter().map(|(node, advert)| (*node, *advert)).collect();
+            if sizes.len() > 1 {
+                let order = Keys::from_seed(self.order);
+                members.sort_by_cached_key(|(node, _)| order.policy(*node, 0).bits());
+            }
+            let mut members = members.into_iter();
             let groups: Vec<Group> = sizes
                 .iter()
                 .map(|size| Group::new(members.by_ref().take(*size as usize).collect()))

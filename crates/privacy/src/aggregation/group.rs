@@ -36,7 +36,8 @@ enum Stage {
 }
 
 impl Group {
-    pub(super) fn new(roster: Vec<(NodeId, Advert)>) -> Group {
+    pub(super) fn new(mut roster: Vec<(NodeId, Advert)>) -> Group {
+        roster.sort_by_key(|(node, _)| *node);
         Group { roster, stage: Stage::Dealing(BTreeMap::new()) }
     }
 

@@ -47,7 +47,7 @@ impl Round {
 
     /// All who are present begin; `lost` says which messages never come.
     fn play(&mut self, round: u32, lost: impl Fn(NodeId, &Up) -> bool) {
-        for step in self.collector.begin(round, &self.present) {
+        for step in self.collector.begin(round, &self.present, &mut secret(NodeId::SERVER, round)) {
             let Step::Send(node, Down::Begin { .. }) = step else { panic!("{step:?}") };
             let keys = self.members[node.index()].begin(round, &mut secret(node, round)).unwrap();
             self.up(node, keys, &lost);
@@ -164,6 +164,12 @@ fn too_few_are_no_group_and_too_many_are_several() {
     many.play(1, |_, _| false);
     let sizes: Vec<u32> = many.sums.iter().map(|sum| sum.size).collect();
     assert_eq!(sizes, [8, 8, 7]);
+    // Neighbours do not stay together: whoever enrols many in a row has no group of its own.
+    let first = &many.sums[0].members;
+    assert!(first.windows(2).any(|pair| pair[1].0 > pair[0].0 + 1), "{first:?}");
+    many.play(2, |_, _| false);
+    assert_ne!(many.sums[3].members, *many.sums[0].members, "and are drawn anew");
+    many.sums.truncate(3);
     let mut all = vec![0; LENGTH];
     many.sums.iter().for_each(|sum| all.iter_mut().zip(&sum.values).for_each(|(all, value)| *all += value));
     assert_eq!(all, expected(0..23));
@@ -311,7 +317,7 @@ fn what_others_send_is_checked_and_what_is_stale_is_passed_over() {
     round.play(1, |_, up| matches!(up, Up::Shares { .. }));
     let mut collector = Collector::new(TERMS, LENGTH);
     assert!(collector.take(NodeId(0), round.seen[0].1.clone()).is_err(), "a round that has not begun");
-    collector.begin(1, &round.present);
+    collector.begin(1, &round.present, &mut secret(NodeId::SERVER, 1));
     let none = Advert { sealing: [0; 32], masking: [0; 32] };
     assert!(
         collector.take(NodeId(0), Up::Keys { round: 1, advert: none }).is_err(),
