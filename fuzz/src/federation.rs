@@ -11,9 +11,17 @@ use cahoots_node::{Known, Terms};
 /// What this program can run: all of ours.
 pub static KNOWN: LazyLock<Arc<Known>> = LazyLock::new(|| Arc::new(Known::new(ours())));
 
-/// One federation per algorithm.
-pub static ALL: LazyLock<Vec<Federation>> =
-    LazyLock::new(|| KNOWN.algorithms.names().map(Federation::of).collect());
+/// Messages that only this mode has.
+const GROUPS: (&str, &str) = ("private-linucb", "dp_delta = 1e-5\ntrust = \"group\"\ngroup_least = 3");
+
+/// One federation per algorithm, and one that sums over groups.
+pub static ALL: LazyLock<Vec<Federation>> = LazyLock::new(|| {
+    let grouped = Federation::of(terms(GROUPS.0, &[GROUPS.1]));
+    KNOWN.algorithms.names().map(|name| Federation::of(terms(name, &PARAMS))).chain([grouped]).collect()
+});
+
+/// One of these is enough for any algorithm.
+const PARAMS: [&str; 5] = ["ratio = 1.0", "sync_threshold = 0.1", "dp_epsilon = 1.0", "dp_delta = 1e-5", ""];
 
 /// What the noise and the decisions here follow from.
 pub static KEYS: LazyLock<Keys> = LazyLock::new(|| Keys::from_seed(7));
@@ -45,14 +53,13 @@ pub fn chosen(bytes: &[u8]) -> Option<(&'static Federation, &[u8])> {
     Some((&ALL[usize::from(*first) % ALL.len()], rest))
 }
 
-fn terms(algorithm: &str) -> Terms {
+fn terms(algorithm: &str, params: &[&str]) -> Terms {
     let settings = [
         Setting::linear(3, 2, 3),
         Setting::linear(3, 2, 3).with_local_dims([1, 2, 1]),
         Setting::linear(4, 2, 3).with_hosts([NodeId(0), NodeId(0), NodeId(1), NodeId(1)]),
         Setting::k_armed(3, 3),
     ];
-    let params = ["ratio = 1.0", "sync_threshold = 0.1", "dp_epsilon = 1.0", "dp_delta = 1e-5", ""];
     for params in params {
         for setting in &settings {
             let setting = setting.clone().with_horizon(1000).with_reward_noise(0.1);
@@ -80,8 +87,7 @@ impl Federation {
     }
 
     /// Runs one.
-    fn of(algorithm: &str) -> Federation {
-        let terms = terms(algorithm);
+    fn of(terms: Terms) -> Federation {
         let live = terms.live(&KNOWN).expect("one of ours");
         let clients = live.seats(&terms).expect("they were checked").clients();
         let mut here = Running {

@@ -160,6 +160,18 @@ impl Miniature {
     }
 }
 
+/// What is released when all that is ever observed is this.
+pub(crate) fn releases_of<A>(params: Value, key: u64, x: [f64; DIM], reward: f64) -> Vec<Seen>
+where
+    A: Algorithm<Client = Silo, Server = Merger, Msg = PrivateMsg>,
+{
+    let mut federation = Miniature::new::<A>(params, key);
+    for _ in 0..99 {
+        federation.tick(|_| (x, reward));
+    }
+    releases(&federation)
+}
+
 /// When a client released what: tick, client, and for each sum its place, the number of the release and its observations.
 pub(crate) type Seen = (u64, u32, Vec<(u32, u32, u64)>);
 

@@ -237,7 +237,7 @@ impl PrivateParams {
         let noise = match self.trust {
             Trust::Group => {
                 let schedule = Schedule::new(&budget, times.releases(), sensitivity, setting.dim)?;
-                Noising::Group(GroupNoise::new(schedule, self.group.check(setting)?)?)
+                Noising::Group(GroupNoise::new(schedule, self.group.check(setting)?, setting.dim)?)
             }
             Trust::Silo => Noising::Sums(Schedule::new(&budget, times.releases(), sensitivity, setting.dim)?),
             Trust::Nobody => Noising::Observations(Randomised::new(&budget, sensitivity, setting.dim)?),

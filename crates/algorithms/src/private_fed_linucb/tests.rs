@@ -3,7 +3,7 @@ use cahoots_privacy::Statement;
 use serde_json::{Value, json};
 
 use super::PrivateFedLinucb;
-use crate::private::miniature::{DIM, Miniature, releases, valid};
+use crate::private::miniature::{DIM, Miniature, releases, releases_of, valid};
 use crate::private::rules::Noising;
 use crate::private::{Body, Part, PrivateMsg, Shared, Summed};
 use crate::testing::released;
@@ -24,13 +24,7 @@ fn known(federation: &Miniature, user: u32) -> &LinearStats {
 /// B = ceil(sqrt(100 / 2)) = 8: the clock says when, and neither data nor noise change that, or how much is sent.
 #[test]
 fn alg1_synchronises_every_b_rounds_whatever_was_observed() {
-    let run = |key, x: [f64; DIM], reward| {
-        let mut federation = Miniature::new::<PrivateFedLinucb>(json!({ "dp_delta": 1e-5 }), key);
-        for _ in 0..99 {
-            federation.tick(|_| (x, reward));
-        }
-        releases(&federation)
-    };
+    let run = |key, x, reward| releases_of::<PrivateFedLinucb>(json!({ "dp_delta": 1e-5 }), key, x, reward);
     let expected = run(1, [1.0, 0.0], 1.0);
     let of_first = expected.iter().filter(|(_, node, _)| *node == 0);
     let ticks: Vec<u64> = of_first.clone().map(|(tick, ..)| *tick).collect();

@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::decision::{RewardError, Taken};
 use super::*;
 use crate::contract::message::{control, control_len};
+use crate::drive::event::{Input, Timed};
 use crate::drive::link::Arrival;
 use crate::{
     Algorithm, ArmBuffer, ArmIndex, ArmSet, Arrived, Choice, Cx, Effects, Fact, Keys, Kind, Learner, Machine,
-    Message, Misbehaviour, NodeId, ParamError, Picked, Seat, Seats, Setting, Stream, Topology, UserId, wire,
+    Membership, Message, Misbehaviour, NodeId, ParamError, Picked, Ruling, Seat, Seats, Setting, Stream,
+    Topology, UserId, wire,
 };
 
 /// Counts what it is told; says so.
@@ -60,6 +62,10 @@ struct Counter {
 
 impl Machine for Counter {
     type Msg = Count;
+
+    fn on_new_secrets(&mut self) {
+        self.heard += 100;
+    }
 
     fn on_message(&mut self, _: NodeId, count: Count, cx: &mut Cx<'_, Count>) -> Result<(), Misbehaviour> {
         if count.0 == 0 {
@@ -244,6 +250,49 @@ fn what_is_restored_and_replayed_is_what_was() {
     }
     assert!(again.save() == client.save() && again.queues() == client.queues());
     assert!(again.replay(&[255, 1, 2], &keys()).is_err(), "a log that is none");
+}
+
+/// Bytes of a log that is not this node's own: nobody whom it names is given a place.
+#[test]
+fn what_a_log_says_about_nobody_is_refused_and_leaves_no_trace() {
+    let nobody = NodeId(3);
+    let logged = |input: &Input<ArmIndex>| postcard::to_stdvec(&Timed { now: 1, input }).unwrap();
+    let behind = |peer, sent, again| Input::<ArmIndex>::Behind { peer, sent, again };
+    let about = |event| Input::<ArmIndex>::Event(event);
+    for input in [
+        behind(nobody, 5, 0),
+        behind(NodeId(1), 2, 3),
+        behind(NodeId(1), u64::MAX, 0),
+        about(Event::Membership(Membership::Joined(nobody))),
+        about(Event::Membership(Membership::Left(nobody))),
+        about(Event::Ruling(Ruling::Quarantined(nobody))),
+        about(Event::Ruling(Ruling::Restored(nobody))),
+        about(Event::Ruling(Ruling::Forgotten(nobody))),
+    ] {
+        let mut server = blueprint().server(None).unwrap();
+        let before = server.save();
+        assert!(server.replay(&logged(&input), &keys()).is_err(), "{input:?}");
+        assert!(server.save() == before, "{input:?}");
+    }
+    let mut server = blueprint().server(None).unwrap();
+    for input in [behind(NodeId(1), 5, 0), about(Event::Membership(Membership::Left(NodeId(1))))] {
+        server.replay(&logged(&input), &keys()).unwrap();
+    }
+}
+
+/// Every start of a process, and every replay of one: this machine counts a hundred for each.
+#[test]
+fn machines_are_told_when_secrets_are_drawn_anew() {
+    let mut client = blueprint().client(NodeId(0), None).unwrap();
+    let mut log: Vec<Vec<u8>> = Vec::new();
+    client.draw_from(1, [7; 32], &keys(), &mut log);
+    client.draw_from(2, [8; 32], &keys(), &mut log);
+    let mut again = blueprint().client(NodeId(0), None).unwrap();
+    log.iter().for_each(|entry| _ = again.replay(entry, &keys()).unwrap());
+    for mut client in [client, again] {
+        client.event(3, say(NodeId::SERVER, 1, 5), &keys(), &mut log);
+        assert_eq!(client.take_step().facts, [Fact::Level("heard".into(), 205.0)]);
+    }
 }
 
 #[test]

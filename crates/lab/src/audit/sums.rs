@@ -48,7 +48,7 @@ fn schedule(releases: u32) -> Schedule {
 }
 
 fn noise(schedule: Schedule, terms: Terms) -> GroupNoise {
-    GroupNoise::new(schedule, terms).expect("noise that can be drawn")
+    GroupNoise::new(schedule, terms, 2).expect("noise that can be drawn")
 }
 
 fn subject<N: Copy + Send + Sync + 'static>(

@@ -25,14 +25,15 @@ pub struct GroupNoise {
 }
 
 impl GroupNoise {
-    /// Shares of the noise of each of a schedule's rounds.
-    pub fn new(schedule: Schedule, terms: Terms) -> Result<GroupNoise, ParamError> {
+    /// Shares of the noise of each of a schedule's rounds, on sums of so many features.
+    pub fn new(schedule: Schedule, terms: Terms, dim: usize) -> Result<GroupNoise, ParamError> {
         let deviation = schedule.noise.deviation();
         // Without noise, fine enough for sums to be what they are.
         let finest = if deviation == 0.0 { 1e-3 } else { deviation / f64::from(terms.most).sqrt() };
         let noise = GroupNoise { schedule, terms, grid: Grid::for_scale(finest) };
+        let values = (schedule.releases as usize * LinearStats::numbers(dim)) as f64;
         for n in terms.least..=terms.most {
-            let excess = noise.excess(n, LinearStats::numbers(64) as f64);
+            let excess = noise.excess(n, values);
             if excess > 1e-12 {
                 let problem = format!("shares of the noise for {n} clients are too coarse by {excess}");
                 return Err(ParamError::new("group_most", problem));
@@ -190,14 +191,14 @@ mod tests {
     fn noise(epsilon: f64) -> GroupNoise {
         let budget = Budget { epsilon, delta: 1e-5, calibration: Calibration::Analytic };
         let schedule = Schedule::new(&budget, 8, sensitivity(0.5), 3).unwrap();
-        GroupNoise::new(schedule, TERMS).unwrap()
+        GroupNoise::new(schedule, TERMS, 3).unwrap()
     }
 
     /// Whoever is a member knows its own share, colluding or not.
     #[test]
     fn another_member_sees_no_less_noise_than_the_coordinator() {
         let terms = Terms { missing: 0.0, colluding: 0.0, ..TERMS };
-        let noise = GroupNoise::new(*noise(1.0).schedule(), terms).unwrap();
+        let noise = GroupNoise::new(*noise(1.0).schedule(), terms, 3).unwrap();
         let (whole, n) = (noise.schedule().noise.deviation(), 10);
         assert!(f64::from(n - 1) * noise.variance_of_share(n) >= whole * whole);
     }

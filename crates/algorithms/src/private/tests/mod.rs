@@ -6,20 +6,14 @@ use cahoots_core::{
 use cahoots_privacy::Statement;
 use serde_json::json;
 
-use super::miniature::{DIM, Miniature, releases, valid};
+use super::miniature::{DIM, Miniature, releases_of, valid};
 use super::{Body, Part, PrivateFclub, PrivateLinucb};
 use crate::testing::released;
 
 /// When what is sent, of whom, and how many observations are in it follow from the clock alone.
 #[test]
 fn times_and_counts_say_nothing_about_data_or_noise() {
-    let run = |key, x: [f64; DIM], reward| {
-        let mut federation = Miniature::new::<PrivateFclub>(json!({ "dp_delta": 1e-5 }), key);
-        for _ in 0..99 {
-            federation.tick(|_| (x, reward));
-        }
-        releases(&federation)
-    };
+    let run = |key, x, reward| releases_of::<PrivateFclub>(json!({ "dp_delta": 1e-5 }), key, x, reward);
     let expected = run(1, [1.0, 0.0], 1.0);
     let ticks: Vec<u64> = expected.iter().filter(|(_, node, _)| *node == 0).map(|(tick, ..)| *tick).collect();
     assert_eq!(ticks, [2, 4, 8, 16, 32, 64], "at tick 1 there is nothing yet");

@@ -134,8 +134,11 @@ pub(super) fn text(question: &Question<'_>, answers: &[Answer]) -> String {
     }));
     text += &print::columns(&rows);
     text += "\nPays: what the others of a cluster release tells a client more than its own data does, from so many \
-             observations\nof the cluster on (2 v d / s^2: noise of variance v, d features, rewards of variance s^2).\n\
-             Per client: private-linucb, private-fclub. Aggregated: private-linucb with trust = \"group\", of a federation for\n\
-             each cluster; groups of 5 to 100 of whom 0.2 may be missing and 0.2 may collude.\n";
+             observations\nof the cluster on (2 v d / s^2: noise of variance v, d features, rewards of variance s^2).\n";
+    let Terms { least, most, missing, colluding } = Terms::USUAL;
+    text += &format!(
+        "Per client: private-linucb, private-fclub. Aggregated: private-linucb with trust = \"group\", of a federation for\n\
+         each cluster; groups of {least} to {most} of whom {missing} may be missing and {colluding} may collude.\n"
+    );
     text
 }
