@@ -19,6 +19,8 @@ struct Round {
     seen: Vec<(NodeId, Up)>,
     sums: Vec<GroupSum>,
     failed: Vec<String>,
+    /// What is sent in the place of a message, by whoever lies.
+    forged: Option<fn(&[(NodeId, Up)], NodeId, Up) -> Up>,
 }
 
 fn secret(node: NodeId, round: u32) -> cahoots_core::Stream {
@@ -42,6 +44,7 @@ impl Round {
             seen: Vec::new(),
             sums: Vec::new(),
             failed: Vec::new(),
+            forged: None,
         }
     }
 
@@ -60,6 +63,10 @@ impl Round {
 
     fn up(&mut self, node: NodeId, message: Up, lost: &impl Fn(NodeId, &Up) -> bool) {
         if !lost(node, &message) {
+            let message = match self.forged {
+                Some(forge) => forge(&self.seen, node, message),
+                None => message,
+            };
             self.seen.push((node, message.clone()));
             self.collector.take(node, message).unwrap();
         }
@@ -345,6 +352,22 @@ fn what_others_send_is_checked_and_what_is_stale_is_passed_over() {
     let before = format!("{collector:?}");
     assert!(collector.take(NodeId(0), Up::Masked { round: 1, values: sound }).is_ok(), "again");
     assert_eq!(format!("{collector:?}"), before);
+}
+
+/// Some answer with what another has said: they are waited for no longer, and the others still are.
+#[test]
+fn shares_of_another_do_not_count() {
+    let mut round = Round::new(9);
+    round.forged = Some(|seen, node, message| {
+        let said = seen.iter().find(|(_, up)| matches!(up, Up::Unmasking { .. }));
+        match (message, said) {
+            (Up::Unmasking { .. }, Some((_, first))) if (1..4).contains(&node.0) => first.clone(),
+            (message, _) => message,
+        }
+    });
+    round.play(1, |_, _| false);
+    assert_eq!((round.sums.len(), &round.failed), (1, &Vec::new()));
+    assert_eq!(round.sums[0].values, expected(0..9));
 }
 
 /// Shares that are no shares: without them nothing is unmasked, and nothing wrong is called a sum.
