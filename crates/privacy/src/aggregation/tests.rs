@@ -10,6 +10,9 @@ use super::*;
 const TERMS: Terms = Terms { least: 5, most: 9, missing: 0.2, colluding: 0.1 };
 const LENGTH: usize = 3;
 
+/// What a liar sends, by what was said before it.
+type Forge = fn(&[(NodeId, Up)], NodeId, Up) -> Up;
+
 /// Members, and what each wants to add.
 struct Round {
     members: Vec<Member>,
@@ -20,7 +23,7 @@ struct Round {
     sums: Vec<GroupSum>,
     failed: Vec<String>,
     /// What is sent in the place of a message, by whoever lies.
-    forged: Option<fn(&[(NodeId, Up)], NodeId, Up) -> Up>,
+    forged: Option<Forge>,
 }
 
 fn secret(node: NodeId, round: u32) -> cahoots_core::Stream {
