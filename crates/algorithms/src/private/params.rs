@@ -5,6 +5,7 @@ use cahoots_privacy::calibration::Stated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::kit::GroupParams;
 use crate::kit::linear::LinearParams;
 
 /// Whom a user's exact observations are shown to.
@@ -55,6 +56,10 @@ pub struct PrivateParams {
     /// Groups, with `trust = "group"`.
     #[serde(flatten)]
     pub group: GroupParams,
+    /// The largest group; more clients are split into several, each with noise of its own (100 when absent).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 5, max = 255))]
+    pub group_most: Option<u32>,
     /// What decisions are made with.
     #[serde(default)]
     pub decide: Decide,
@@ -77,27 +82,6 @@ pub struct PrivateParams {
     #[serde(default = "one")]
     #[schemars(range(min = 0.0))]
     pub preference_norm: f64,
-}
-
-/// Keys of groups whose sums alone are seen: for `trust = "group"`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GroupParams {
-    /// The smallest group whose sum may be seen (5 when absent).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 3, max = 128))]
-    pub group_least: Option<u32>,
-    /// The largest group; more clients are split into several, each with noise of its own (100 when absent).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 5, max = 255))]
-    pub group_most: Option<u32>,
-    /// The part of a group that may fail in mid-round without the round being lost (0.2 when absent).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub missing: Option<f64>,
-    /// The part of a group that may tell the coordinator all they know without the promise being broken (0.2 when absent).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub colluding: Option<f64>,
 }
 
 /// Keys of `private-linucb`.
