@@ -286,7 +286,9 @@ impl CdpParams {
                 "is not for privacy = \"central\": `group_least` and `missing` say who may be missing";
             return Err(ParamError::new("quorum", problem));
         }
-        let terms = self.group.check(Terms::LARGEST, participants as usize)?;
+        // As the paper has it, nobody fails and nobody tells: then it takes the least noise.
+        let usual = Terms { most: Terms::LARGEST, missing: 0.0, colluding: 0.0, ..Terms::USUAL };
+        let terms = self.group.check(usual, participants as usize)?;
         // A reward between 0 and 1 is part of one sum.
         LaplaceShares::new("dp_epsilon", epsilon, 1.0, terms)
     }

@@ -12,11 +12,11 @@ pub struct GroupParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 3, max = 128))]
     pub group_least: Option<u32>,
-    /// The part of a group that may fail in mid-round without the round being lost (0.2 when absent).
+    /// The part of a group that may fail in mid-round without the round being lost (when absent 0.2, and 0 in `cdp-mab`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub missing: Option<f64>,
-    /// The part of a group that may tell the coordinator all they know without the promise being broken (0.2 when absent).
+    /// The part of a group that may tell the coordinator all they know without the promise being broken (when absent 0.2, and 0 in `cdp-mab`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub colluding: Option<f64>,
@@ -35,12 +35,13 @@ impl GroupParams {
     }
 
     /// Refuses groups that could not be summed, or not hidden, or that so many clients are too few for.
-    pub fn check(&self, most: u32, clients: usize) -> Result<Terms, ParamError> {
+    /// What is not given is as `usual`.
+    pub fn check(&self, usual: Terms, clients: usize) -> Result<Terms, ParamError> {
         let terms = Terms {
-            least: self.group_least.unwrap_or(Terms::USUAL.least),
-            most,
-            missing: self.missing.unwrap_or(Terms::USUAL.missing),
-            colluding: self.colluding.unwrap_or(Terms::USUAL.colluding),
+            least: self.group_least.unwrap_or(usual.least),
+            most: usual.most,
+            missing: self.missing.unwrap_or(usual.missing),
+            colluding: self.colluding.unwrap_or(usual.colluding),
         };
         let terms = terms.check()?;
         if clients < terms.least as usize {

@@ -239,7 +239,8 @@ impl PrivateParams {
             Trust::Group => {
                 let schedule = Schedule::new(&budget, times.releases(), sensitivity, setting.dim)?;
                 let most = self.group_most.unwrap_or(Terms::USUAL.most);
-                let terms = self.group.check(most, users_by_host(setting).len())?;
+                let usual = Terms { most, ..Terms::USUAL };
+                let terms = self.group.check(usual, users_by_host(setting).len())?;
                 Noising::Group(GroupNoise::new(schedule, terms, setting.dim)?)
             }
             Trust::Silo => Noising::Sums(Schedule::new(&budget, times.releases(), sensitivity, setting.dim)?),
