@@ -54,7 +54,7 @@ pub(super) fn subjects() -> Vec<Subject> {
         )
         .share(0.2),
         subject(
-            "ddp-mab-central-missing",
+            "cdp-mab-central-missing",
             "the sum of ten clients' means with one share missing, and that stated",
             missing,
             shares,

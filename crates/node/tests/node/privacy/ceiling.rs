@@ -256,7 +256,7 @@ fn a_ceiling_as_high_as_the_promise_lets_everything_leave() {
 
 #[test]
 fn shares_of_noise_are_not_deployed_while_nothing_hides_them() {
-    for algorithm in ["ddp-mab", "hdp-mab"] {
+    for algorithm in ["ddp-mab"] {
         let terms = terms(&known(), algorithm, "privacy = \"central\"", Setting::k_armed(3, 2));
         let folder = tempfile::tempdir().unwrap();
         let coordinator = CoordinatorConfig {
