@@ -245,6 +245,33 @@ fn faults_are_counted() {
     }
 }
 
+/// Giving up early means learning from less, whether what is waited for is lost or late.
+#[test]
+fn patience_ends_for_late_rewards_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let late = |patience: &str| {
+        let text = FILE.replace("horizon = 120", "horizon = 400") + "[rewards]\ndelay = 60\n" + patience;
+        let out = folder.path().join(patience.len().to_string() + patience.trim_end());
+        go(&text, &out, Start::Fresh, 2).unwrap().summaries
+    };
+    let (waiting, short, long) = (late(""), late("patience = 5\n"), late("patience = 60\n"));
+    for (waiting, long) in waiting.iter().zip(&long) {
+        assert_eq!(waiting.runs, long.runs, "who waits as long as it takes is who does not give up");
+    }
+    for run in &waiting[2].runs {
+        assert_eq!((run.abandoned, run.late_rewards), (0, 0));
+    }
+    let alone = (&short[2], &waiting[2]);
+    for (short, waiting) in alone.0.runs.iter().zip(&alone.1.runs) {
+        // All but those of the last ticks are given up, nine out of ten, and come later.
+        assert!(short.abandoned > 300 && short.late_rewards > 250, "{short:?}");
+        assert!(short.late_rewards < short.abandoned, "some would come after the end");
+        assert!(short.regret > waiting.regret, "{} with patience, {} without", short.regret, waiting.regret);
+    }
+    let csv = fs::read_to_string(folder.path().join("13patience = 5/summary.csv")).unwrap();
+    assert!(csv.lines().next().unwrap().contains("late_rewards_mean"));
+}
+
 /// Three objectives, and the loss apart.
 #[test]
 fn a_mixed_objective_is_reported() {

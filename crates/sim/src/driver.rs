@@ -104,8 +104,18 @@ impl<A: Algorithm> DerefMut for Simulation<A> {
 struct LateReward {
     client: NodeId,
     decision: DecisionId,
-    /// `None`: given up.
-    reward: Option<f64>,
+    what: Due,
+}
+
+/// What happens to a decision that was waiting.
+#[derive(Clone, Copy)]
+enum Due {
+    /// Its reward comes.
+    Reward(f64),
+    /// Its client gives up.
+    GivenUp,
+    /// Its reward comes after that.
+    TooLate,
 }
 
 impl<A: Algorithm> Simulation<A> {
@@ -243,8 +253,11 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
                 let decision = self.decide(index, pending);
                 self.reward(index, decision, pull.reward);
             }
-            Fate::Late(due) => self.await_reward(due, index, pending, Some(pull.reward)),
-            Fate::Lost(due) => self.await_reward(due, index, pending, None),
+            Fate::Late(due) => self.await_reward(index, pending, &[(due, Due::Reward(pull.reward))]),
+            Fate::Lost(due) => self.await_reward(index, pending, &[(due, Due::GivenUp)]),
+            Fate::TooLate { given_up, comes } => {
+                self.await_reward(index, pending, &[(given_up, Due::GivenUp), (comes, Due::TooLate)]);
+            }
         }
         self.deliver();
     }
@@ -263,25 +276,28 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
         });
     }
 
-    fn await_reward(&mut self, due: Tick, index: usize, pending: C::Pending, reward: Option<f64>) {
+    fn await_reward(&mut self, index: usize, pending: C::Pending, dues: &[(Tick, Due)]) {
         let decision = self.decide(index, pending);
-        let late = LateReward { client: NodeId(index as u32), decision, reward };
-        self.late.entry(due).or_default().push(late);
+        for &(due, what) in dues {
+            let late = LateReward { client: NodeId(index as u32), decision, what };
+            self.late.entry(due).or_default().push(late);
+        }
     }
 
     fn late_rewards(&mut self) {
         while let Some(entry) = self.late.first_entry()
             && *entry.key() <= self.now
         {
-            for LateReward { client, decision, reward } in entry.remove() {
-                match reward {
-                    Some(reward) => self.reward(client.index(), decision, reward),
-                    None => {
+            for LateReward { client, decision, what } in entry.remove() {
+                match what {
+                    Due::Reward(reward) => self.reward(client.index(), decision, reward),
+                    Due::GivenUp => {
                         self.books.ledger.abandoned += 1;
                         self.learner(client.index(), |client, now, keys, effects, out| {
                             client.abandon(now, decision, keys, effects, out).expect("the decision is open");
                         });
                     }
+                    Due::TooLate => self.books.ledger.late_rewards += 1,
                 }
                 self.deliver();
             }

@@ -83,8 +83,11 @@ pub struct Totals {
     pub duplicates_dropped: u64,
     /// Messages that receivers refused.
     pub refused: u64,
-    /// Decisions whose reward never came.
+    /// Decisions on whose reward the client gave up: it never came, or too late.
     pub abandoned: u64,
+    /// Rewards that came after that; nothing was learned from them.
+    #[serde(default)]
+    pub late_rewards: u64,
 }
 
 /// Facts of one run: its [`Totals`], which it can be read as, and all that is behind them.
