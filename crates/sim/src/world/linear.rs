@@ -30,7 +30,7 @@ pub struct LinearParams {
     #[schemars(range(min = 1))]
     pub arms: usize,
     /// Standard deviation of the Gaussian reward noise.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 1e100))]
     pub reward_noise: f64,
     /// Who acts at a tick.
     pub arrivals: ArrivalLaw,
@@ -48,7 +48,7 @@ impl Default for LinearParams {
             dim: 25,
             arms: 25,
             reward_noise: 0.1,
-            arrivals: ArrivalLaw::Uniform,
+            arrivals: ArrivalLaw::default(),
             pool: PoolKind::Ball,
             pool_size: 1000,
         }
@@ -63,7 +63,7 @@ impl WorldKind for LinearParams {
         check::count("clients", self.clients)?;
         check::count("dim", self.dim)?;
         check::pool(self.pool, self.pool_size, self.arms)?;
-        ParamError::not_negative("reward_noise", self.reward_noise)?;
+        check::deviation("reward_noise", self.reward_noise)?;
         self.arrivals.check()
     }
 

@@ -36,7 +36,7 @@ pub struct SplitParams {
     #[schemars(range(min = 1))]
     pub arms: usize,
     /// Standard deviation of the Gaussian reward noise.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 1e100))]
     pub reward_noise: f64,
     /// Who acts at a tick.
     pub arrivals: ArrivalLaw,
@@ -115,7 +115,7 @@ impl Default for SplitParams {
             shared_features: false,
             arms: 25,
             reward_noise: 0.1,
-            arrivals: ArrivalLaw::Uniform,
+            arrivals: ArrivalLaw::default(),
             pool: PoolKind::Ball,
             pool_size: 1000,
         }
@@ -130,7 +130,7 @@ impl WorldKind for SplitParams {
         check::count("clients", self.clients)?;
         check::count("dim_global", self.dim_global)?;
         check::pool(self.pool, self.pool_size, self.arms)?;
-        ParamError::not_negative("reward_noise", self.reward_noise)?;
+        check::deviation("reward_noise", self.reward_noise)?;
         self.arrivals.check()?;
         let local = self.local();
         local.check(self.clients)?;
