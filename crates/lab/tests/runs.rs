@@ -282,6 +282,7 @@ fn a_mixed_objective_is_reported() {
         seeds = 2
         [environment]
         kind = "arms"
+        arrivals = "all"
         rewards = "gaussian"
         means = [[1.0, 0.0, 0.75], [0.0, 1.0, 0.5]]
         [[algorithm]]
@@ -307,6 +308,7 @@ fn what_pursues_different_objectives_is_not_compared() {
         seeds = 2
         [environment]
         kind = "arms"
+        arrivals = "all"
         means = [[0.9, 0.1, 0.5], [0.1, 0.9, 0.5]]
         [[algorithm]]
         kind = "ucb-alone"

@@ -74,8 +74,8 @@ pub struct Engine<C: Learner, S> {
     now: Tick,
     keys: Keys,
     seats: Seats,
-    /// Whether clients may have to clip a reward, which the sum of a block does not allow.
-    clipped: bool,
+    /// What clients clip rewards to, where one may lie outside: the sum of a block does not allow that.
+    clipped: Option<(f64, f64)>,
     clients: Vec<LearnerHost<C>>,
     server: Host<S>,
     joined: Vec<bool>,
@@ -132,7 +132,7 @@ impl<A: Algorithm> Simulation<A> {
         if let Some(own) = A::personalization(&valid) {
             world.pursue(own);
         }
-        let clipped = A::clips(&valid).is_some_and(|(low, high)| {
+        let clipped = A::clips(&valid).filter(|&(low, high)| {
             world.reward_range().is_none_or(|(least, most)| least < low || most > high)
         });
         let setting = world.setting();
@@ -239,6 +239,9 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
         self.world.set_waiting(waits);
         let pull = self.world.pull(self.now, user, &self.arms, choice.arm());
         self.books.ledger.pull(&pull);
+        if self.clipped.is_some_and(|(low, high)| pull.reward < low || pull.reward > high) {
+            self.books.ledger.clipped_rewards += 1;
+        }
         if waits {
             self.books.ledger.waited(1, pull.best - pull.expected);
         }

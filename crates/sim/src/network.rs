@@ -58,6 +58,21 @@ impl Network {
         }
     }
 
+    /// Refuses gaps of clients that there are not.
+    pub fn check_clients(&self, clients: usize) -> Result<(), ParamError> {
+        match self.offline.iter().find(|gap| gap.client as usize >= clients) {
+            Some(gap) => {
+                let problem = format!(
+                    "there is no client {}: clients are numbered from 0 to {}",
+                    gap.client,
+                    clients.saturating_sub(1)
+                );
+                Err(ParamError::new("offline", problem))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Every message arrives at once, once.
     pub fn is_perfect(&self) -> bool {
         *self == Network::default()

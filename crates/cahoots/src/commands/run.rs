@@ -20,6 +20,10 @@ const QUICK: &str = include_str!("../../../../examples/quick.toml");
 /// The file says in which world (`[environment]`), for how long (`horizon`), how often (`seeds`) and
 /// which algorithms (`[[algorithm]]`). A list or `{ logspace = [from, to, count] }` in place of a value
 /// sweeps over it. Without a file, a small built-in experiment runs.
+///
+/// The horizon counts ticks. At a tick, as many clients decide as `arrivals` says: one, unless it says otherwise
+/// (`cahoots environments arrivals`). The table has the decisions that came of it. Files that an experiment names are
+/// looked for beside it, and the manifest knows their hashes.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -101,6 +105,7 @@ fn report(outcome: &Outcome, title: &str, seeds: usize, json: bool, quiet: bool)
         let lines =
             outcome.summaries.iter().map(|summary| serde_json::to_string(summary).unwrap_or_default() + "\n");
         if !quiet {
+            outcome.warnings.iter().for_each(|line| eprintln!("warning: {line}"));
             eprintln!("results: {folder}");
         }
         return print::out(&lines.collect::<String>());
@@ -113,8 +118,10 @@ fn report(outcome: &Outcome, title: &str, seeds: usize, json: bool, quiet: bool)
         text if text.is_empty() => text,
         text => text + "\n",
     };
+    let warnings: String = outcome.warnings.iter().map(|line| format!("warning: {line}\n")).collect();
+    let warnings = if warnings.is_empty() { warnings } else { warnings + "\n" };
     print::out(&format!(
-        "{title} ({over})\n\n{}\n{promises}results: {folder}: summary.csv, summary.json, curves.parquet, manifest.json,\n\
+        "{title} ({over})\n\n{}\n{warnings}{promises}results: {folder}: summary.csv, summary.json, curves.parquet, manifest.json,\n\
          regret.svg, regret-vs-communication.svg (and .png)\n",
         table(&outcome.summaries)
     ))

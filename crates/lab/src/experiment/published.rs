@@ -5,6 +5,7 @@ use cahoots_sim::network::Network;
 use cahoots_sim::rewards::Rewards;
 use serde_json::{Map, Value as Json, json};
 
+use super::sections::TICKS;
 use super::shape::Shape;
 
 /// JSON schema of a whole experiment file that may name whatever is in the catalogue.
@@ -26,7 +27,7 @@ pub fn json_schema(catalogue: &Catalogue) -> Json {
         "properties": {
             "name": { "type": "string", "description": "Names the folder of the results; the file's name when absent." },
             "title": { "type": "string", "description": "A line for the figures." },
-            "horizon": swept(json!({ "type": "integer", "minimum": 1, "description": "Ticks of a run." })),
+            "horizon": swept(json!({ "type": "integer", "minimum": 1, "description": TICKS })),
             "seeds": {
                 "description": "How many runs of each entry, or a list of seeds.",
                 "default": 10,

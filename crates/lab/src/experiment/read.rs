@@ -6,12 +6,13 @@ use cahoots_core::{ParamError, Setting};
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::environment::Environment;
 use cahoots_sim::run::{self, RunError, Scenario};
+use cahoots_sim::simulated::Outline;
 use cahoots_sim::world::objective::Aim;
 
 use super::sections::{self, Block, Sections};
 use super::source::{Complaint, Span};
 use super::sweep::Cell;
-use super::{Complaints, Entry, Experiment, Source, Stage, label};
+use super::{Complaints, Entry, Experiment, Inputs, Source, Stage, label};
 
 /// Entries of one experiment, at most.
 const MOST_ENTRIES: usize = 10_000;
@@ -21,10 +22,11 @@ const MOST_ENTRIES: usize = 10_000;
 pub fn read(
     catalogue: &Arc<Catalogue>,
     source: Source,
+    inputs: Inputs,
     seeds: Option<u64>,
 ) -> Result<Experiment, Complaints> {
-    let built =
-        sections::read(catalogue, &source).and_then(|sections| assemble(catalogue, &source, sections));
+    let built = sections::read(catalogue, &source)
+        .and_then(|sections| assemble(catalogue, &source, sections, inputs));
     match built {
         Ok(mut experiment) => {
             if let Some(count) = seeds {
@@ -40,10 +42,11 @@ fn assemble(
     catalogue: &Arc<Catalogue>,
     source: &Source,
     sections: Sections,
+    inputs: Inputs,
 ) -> Result<Experiment, Vec<Complaint>> {
     let mut complaints = Vec::new();
     let names = block_names(&sections.blocks, &mut complaints);
-    let worlds = worlds(catalogue, &sections, &mut complaints);
+    let worlds = worlds(catalogue, &sections, &inputs, &mut complaints);
     let blocks: Vec<Vec<Cell>> = sections.blocks.iter().map(|block| block.sweep.cells()).collect();
     let size = worlds.len().saturating_mul(blocks.iter().map(Vec::len).sum());
     if size > MOST_ENTRIES {
@@ -62,8 +65,9 @@ fn assemble(
         for (index, (block, cells)) in sections.blocks.iter().zip(&blocks).enumerate() {
             let swept: Vec<_> = cells.iter().map(|cell| cell.swept.as_slice()).collect();
             for (cell, cell_label) in cells.iter().zip(label::cells(&swept)) {
-                match checked(catalogue, block, cell, setting) {
-                    Ok((params, pursued)) => {
+                match checked(catalogue, block, cell, setting, &inputs) {
+                    Ok((params, outline)) => {
+                        complaints.extend(strangers(stage, &outline, &sections.network_span));
                         let short_label = label::join(&names[index], &cell_label);
                         entries.push(Entry {
                             label: label::join(&short_label, &stage.label),
@@ -74,7 +78,8 @@ fn assemble(
                             stage: stage.clone(),
                             algorithm: block.kind.clone(),
                             params,
-                            objective: aim.objective(pursued),
+                            objective: aim.objective(outline.pursues),
+                            clips: outline.clips,
                             swept: cell.swept.clone(),
                         });
                     }
@@ -93,8 +98,16 @@ fn assemble(
         stages: worlds.into_iter().map(|(stage, _)| stage).collect(),
         entries,
         source: source.clone(),
+        folder: inputs.folder().to_path_buf(),
+        inputs: inputs.into_inputs(),
         catalogue: catalogue.clone(),
     })
+}
+
+/// Whoever is offline must be there.
+fn strangers(stage: &Stage, outline: &Outline, span: &Span) -> Option<Complaint> {
+    let error = stage.scenario.network.check_clients(outline.clients).err()?;
+    Some(Complaint::new(span, error.to_string(), "`client` is one of those"))
 }
 
 fn block_names(blocks: &[Block], complaints: &mut Vec<Complaint>) -> Vec<String> {
@@ -128,6 +141,7 @@ struct Known {
 fn worlds(
     catalogue: &Catalogue,
     sections: &Sections,
+    inputs: &Inputs,
     complaints: &mut Vec<Complaint>,
 ) -> Vec<(Arc<Stage>, Known)> {
     let mut cells = Vec::new();
@@ -147,7 +161,7 @@ fn worlds(
     let labels = label::cells(&swept.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let mut worlds = Vec::new();
     for (parts, label) in cells.iter().zip(labels) {
-        match world(catalogue, parts, sections) {
+        match world(catalogue, parts, sections, inputs) {
             Ok((scenario, known, steps)) => {
                 worlds.push((Arc::new(Stage { label, scenario, steps }), known));
             }
@@ -161,18 +175,23 @@ fn world(
     catalogue: &Catalogue,
     parts: &[Cell; 4],
     sections: &Sections,
+    inputs: &Inputs,
 ) -> Result<(Scenario, Known, u64), Complaint> {
     let [top, environment, network, rewards] = parts;
     let at =
         |span: &Span, error: toml::de::Error| Complaint::new(span, error.message().trim().to_string(), "");
     let horizon = top.table.get("horizon").and_then(toml::Value::as_integer).unwrap_or_default();
+    let complain = |cell: &Cell, section: &Span, error: &ParamError| point(cell, section, &[], error);
+    let named = Environment::new(&sections.environment_kind, environment.table.clone());
     let scenario = Scenario {
         horizon: u64::try_from(horizon).unwrap_or_default(),
-        environment: Environment::new(&sections.environment_kind, environment.table.clone()),
+        environment: catalogue
+            .worlds
+            .read_files(&named, &|path| inputs.read(path))
+            .map_err(|error| complain(environment, &sections.environment_span, &error))?,
         network: network.table.clone().try_into().map_err(|error| at(&sections.network_span, error))?,
         rewards: rewards.table.clone().try_into().map_err(|error| at(&sections.rewards_span, error))?,
     };
-    let complain = |cell: &Cell, section: &Span, error: &ParamError| point(cell, section, &[], error);
     scenario.network.check().map_err(|error| complain(network, &sections.network_span, &error))?;
     scenario.rewards.check().map_err(|error| complain(rewards, &sections.rewards_span, &error))?;
     let worlds = &catalogue.worlds;
@@ -187,16 +206,18 @@ fn world(
     }
 }
 
-/// The parameters of an entry, defaults filled in, and how much of what it pursues is the client's own reward.
+/// The parameters of an entry, defaults filled in, and what is known of it with them.
 fn checked(
     catalogue: &Catalogue,
     block: &Block,
     cell: &Cell,
     setting: &Setting,
-) -> Result<(run::Params, Option<f64>), Complaint> {
+    inputs: &Inputs,
+) -> Result<(run::Params, Outline), Complaint> {
     let checked = catalogue
-        .pursues(&block.kind, &cell.table, setting)
-        .and_then(|pursued| Ok((catalogue.complete(&block.kind, &cell.table)?, pursued)));
+        .complete_with(&block.kind, &cell.table, &|path| inputs.read(path))
+        .and_then(|params| Ok((catalogue.outline(&block.kind, &params, setting)?, params)))
+        .map(|(outline, params)| (params, outline));
     checked.map_err(|error| match error {
         RunError::Algorithm(error) => point(cell, &block.span, &[("kind", &block.kind_span)], &error),
         other => Complaint::new(&block.span, other.to_string(), ""),

@@ -10,6 +10,10 @@ use super::sweep::Sweep;
 use super::tree::{Entry, Item, Table, Value};
 use super::{suggest, tree, validate};
 
+/// What a horizon counts.
+pub(super) const TICKS: &str = "Ticks of a run. At a tick, as many clients decide as `arrivals` says: one unless it says \
+     otherwise, so that there are as many decisions as ticks; with \"all\", each of them.";
+
 /// Seeds where a file names none.
 const SEEDS: u64 = 10;
 
@@ -61,7 +65,7 @@ pub(super) fn top() -> Record {
     let fields = vec![
         field("name", Shape::Text, false, "Names the folder of the results; the file's name when absent."),
         field("title", Shape::Text, false, "A line for the figures."),
-        field("horizon", positive, true, "Ticks of a run."),
+        field("horizon", positive, true, TICKS),
         field(
             "seeds",
             Shape::Union(vec![count, list]),

@@ -170,11 +170,14 @@ impl Range {
 
     /// The range in words, with a leading space; empty where there is none.
     pub fn describe(&self) -> String {
-        let low = self.above.map(|n| format!("above {n}")).or(self.min.map(|n| format!("of at least {n}")));
-        let high = self.below.map(|n| format!("below {n}")).or(self.max.map(|n| format!("at most {n}")));
+        let short = |n: f64| if n.abs() < 1e15 { n.to_string() } else { format!("{n:e}") };
+        let low = self.above.map(|n| format!("above {}", short(n)));
+        let low = low.or(self.min.map(|n| format!("of at least {}", short(n))));
+        let high = self.below.map(|n| format!("below {}", short(n)));
+        let high = high.or(self.max.map(|n| format!("at most {}", short(n))));
         match (self.min, self.max, low, high) {
             (Some(min), Some(max), ..) if self.above.is_none() && self.below.is_none() => {
-                format!(" from {min} to {max}")
+                format!(" from {} to {}", short(min), short(max))
             }
             (_, _, Some(low), Some(high)) => format!(" {low} and {high}"),
             (_, _, Some(one), None) | (_, _, None, Some(one)) => format!(" {one}"),

@@ -8,6 +8,7 @@ mod statistics;
 mod summary;
 mod table;
 mod topologies;
+mod warnings;
 
 pub use bounds::{LowerBound, LowerBounds, Theory, no_theory};
 pub use curves::{SeedCurve, read as read_curves};
@@ -16,6 +17,7 @@ pub use statistics::{Estimate, t_quantile};
 pub use summary::Summary;
 pub use table::{grouped, plus_minus, promises, readable, table};
 pub use topologies::{draw as draw_topologies, picture as topology_picture};
+pub use warnings::warnings;
 
 use crate::error::LabError;
 use crate::experiment::{Entry, Experiment};

@@ -158,9 +158,7 @@ pub fn read_manifest(path: &Path) -> Result<Option<Manifest>, LabError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(LabError::io("read", &path, &error)),
     };
-    serde_json::from_str(&text).map(Some).map_err(|error| {
-        LabError::Input(format!("{} is not a manifest of this version: {error}", path.display()))
-    })
+    Manifest::parse(&path, &text).map(Some)
 }
 
 /// Creates a folder; says whether it was not there before.

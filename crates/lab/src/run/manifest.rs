@@ -1,9 +1,12 @@
 //! What a folder of results is about: everything needed to run it again.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use crate::experiment::{Entry, Experiment, to_json};
+use crate::error::LabError;
+use crate::experiment::{Entry, Experiment, Input, to_json};
 
 /// Version of the layout of a folder of results.
 const FORMAT: u64 = 2;
@@ -33,6 +36,10 @@ pub struct Manifest {
     pub file: String,
     /// Text of the experiment file.
     pub source: String,
+    /// The folder that paths in it are relative to; empty for the current one.
+    pub folder: String,
+    /// The files that it names: what was in them is what the results are about.
+    pub inputs: Vec<Input>,
 }
 
 /// One entry of a manifest.
@@ -81,11 +88,40 @@ impl Manifest {
             command: command.to_vec(),
             file: experiment.source.name.clone(),
             source: experiment.source.text.clone(),
+            folder: experiment.folder.display().to_string(),
+            inputs: experiment.inputs.clone(),
         }
+    }
+
+    /// Reads a manifest of this version.
+    pub fn parse(path: &Path, text: &str) -> Result<Manifest, LabError> {
+        let wrong = |why: String| {
+            LabError::Input(format!("{} is not a manifest of this version: {why}", path.display()))
+        };
+        let json: Json = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        match json["format"].as_u64() {
+            Some(FORMAT) => serde_json::from_value(json).map_err(|error| wrong(error.to_string())),
+            Some(other) => Err(wrong(format!(
+                "it has format {other}, not {FORMAT}; run the experiment file again, into another folder"
+            ))),
+            None => Err(wrong("it has no format".into())),
+        }
+    }
+
+    /// A file that is not what it was, if there is one.
+    fn changed_input(&self, now: &Manifest) -> Option<String> {
+        self.inputs.iter().find_map(|then| {
+            let now = now.inputs.iter().find(|now| now.path == then.path && now.sha256 != then.sha256)?;
+            let (then_hash, now_hash) = (then.short_hash(), now.short_hash());
+            Some(format!("{} has changed: sha256 {then_hash} there, {now_hash} now", then.path))
+        })
     }
 
     /// The first thing in which two manifests would give different results, if any.
     pub fn difference(&self, other: &Manifest) -> Option<String> {
+        if let Some(changed) = self.changed_input(other) {
+            return Some(changed);
+        }
         let decisive = |manifest: &Manifest| {
             json!({
                 "format": manifest.format,

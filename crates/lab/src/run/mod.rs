@@ -44,6 +44,8 @@ pub struct Outcome {
     pub folder: PathBuf,
     /// One per entry, in the order of the file.
     pub summaries: Vec<Summary>,
+    /// What a reader of these must know, a line each.
+    pub warnings: Vec<String>,
 }
 
 /// Runs an experiment and writes its results to a folder.
@@ -69,7 +71,8 @@ pub fn run(experiment: &Experiment, out: &Path, options: &Options<'_>) -> Result
         )));
     }
     let summaries = results::write(experiment, &folder, &keys, options.theory)?;
-    Ok(Outcome { folder: out.to_path_buf(), summaries })
+    let warnings = results::warnings(experiment, &summaries);
+    Ok(Outcome { folder: out.to_path_buf(), summaries, warnings })
 }
 
 /// Seed by seed, so that a run that is stopped has comparable entries.

@@ -32,8 +32,11 @@ impl Progress {
         let now = Instant::now();
         let bar = (!quiet && runs > 0).then(|| {
             let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(8));
-            let template = "{bar:30} {percent:>3}%  {human_pos} of {human_len} interactions, {per_sec}, {eta} left  {msg}";
-            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            let template =
+                "{bar:30} {percent:>3}%  {human_pos} of {human_len} decisions, {per_sec}, {eta} left  {msg}";
+            bar.set_style(
+                ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+            );
             bar
         });
         Progress { bar, steps, runs, begun: now, said: now }
@@ -68,7 +71,7 @@ impl Progress {
         };
         let rate = steps as f64 / seconds.max(1e-9);
         format!(
-            "{:3.0}%  {runs} of {} runs, {rate:.0} interactions per second{left}",
+            "{:3.0}%  {runs} of {} runs, {rate:.0} decisions per second{left}",
             100.0 * share.min(1.0),
             self.runs
         )
