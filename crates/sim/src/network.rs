@@ -20,10 +20,10 @@ pub struct Network {
     #[schemars(range(min = 0))]
     pub jitter: u64,
     /// Probability that a transmission is lost; it is sent again one round trip later.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub loss: f64,
     /// Probability that a message arrives twice.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub duplicate: f64,
     /// Clients that cannot be reached for a while; they go on deciding on their own.
     pub offline: Vec<Offline>,
