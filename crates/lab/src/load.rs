@@ -1,5 +1,6 @@
 //! Experiments from files: a TOML file, or the manifest of an earlier run.
 
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,6 +19,20 @@ pub fn load(catalogue: &Arc<Catalogue>, path: &Path, seeds: Option<u64>) -> Resu
     }
     let inputs = Inputs::beside(path.parent().unwrap_or(Path::new("")));
     read(catalogue, Source { name: path.display().to_string(), text }, inputs, seeds)
+}
+
+/// Reads an experiment from what is left of a stream; paths in it are relative to the current folder.
+pub fn from_stream(
+    catalogue: &Arc<Catalogue>,
+    stream: &mut dyn Read,
+    seeds: Option<u64>,
+) -> Result<Experiment, LabError> {
+    let mut text = String::new();
+    stream.read_to_string(&mut text).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => LabError::Input("the standard input is no text".into()),
+        _ => LabError::Failed(format!("cannot read the standard input: {error}")),
+    })?;
+    from_text(catalogue, Source { name: "stdin".into(), text }, seeds)
 }
 
 /// Reads an experiment from a text; paths in it are relative to the current folder.
@@ -47,11 +62,24 @@ fn from_manifest(
     seeds: Option<u64>,
 ) -> Result<Experiment, LabError> {
     let manifest = Manifest::parse(path, text)?;
+    match seeds {
+        None => rerun(catalogue, manifest),
+        some => rerun_with(catalogue, manifest, some),
+    }
+}
+
+/// The experiment that a manifest describes.
+pub(crate) fn rerun(catalogue: &Arc<Catalogue>, manifest: Manifest) -> Result<Experiment, LabError> {
+    let seeds = manifest.seeds.clone();
+    Ok(Experiment { seeds, ..rerun_with(catalogue, manifest, None)? })
+}
+
+fn rerun_with(
+    catalogue: &Arc<Catalogue>,
+    manifest: Manifest,
+    seeds: Option<u64>,
+) -> Result<Experiment, LabError> {
     let source = Source { name: manifest.file, text: manifest.source };
     let inputs = Inputs::recorded(Path::new(&manifest.folder), manifest.inputs);
-    let mut experiment = read(catalogue, source, inputs, seeds)?;
-    if seeds.is_none() {
-        experiment.seeds = manifest.seeds;
-    }
-    Ok(experiment)
+    read(catalogue, source, inputs, seeds)
 }

@@ -1,5 +1,6 @@
 //! An algorithm as the simulator needs it: without its type.
 
+use cahoots_core::drive::LearnerHost;
 use cahoots_core::{Algorithm, Erase, NodeId, ReadFile, Seats, Setting, Tick, Topology};
 use schemars::{Schema, schema_for};
 
@@ -36,6 +37,8 @@ pub struct Outline {
     pub clips: Option<(f64, f64)>,
     /// How many learners there are.
     pub clients: usize,
+    /// Bytes of a learner that has not learned anything yet, what it shares with others left out.
+    pub idle_bytes: usize,
 }
 
 /// What to run.
@@ -76,6 +79,7 @@ fn outline<A: Algorithm>(params: Params, setting: &Setting) -> Result<Outline, R
         pursues: A::personalization(&valid),
         clips: A::clips(&valid),
         clients: Seats::of::<A>(&valid, setting).clients(),
+        idle_bytes: size_of::<LearnerHost<A::Client>>(),
     })
 }
 

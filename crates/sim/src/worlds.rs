@@ -23,6 +23,7 @@ pub struct KnownWorld {
     complete: fn(&Environment) -> Result<Environment, ParamError>,
     read_files: fn(&Environment, ReadFile<'_>) -> Result<Environment, ParamError>,
     check: fn(&Environment) -> Result<(), ParamError>,
+    bytes: fn(&Environment) -> Result<f64, ParamError>,
     build: Build,
 }
 
@@ -37,6 +38,7 @@ impl KnownWorld {
             complete: |environment| Environment::of(&environment.read::<W>()?),
             read_files: |environment, read| Environment::of(&environment.read::<W>()?.read_files(read)?),
             check: |environment| environment.read::<W>()?.check(),
+            bytes: |environment| Ok(environment.read::<W>()?.bytes()),
             build: |environment, horizon, seed| {
                 let keys = environment.read::<W>()?;
                 keys.check()?;
@@ -110,6 +112,11 @@ impl Worlds {
     /// Refuses what cannot be built, without drawing anything.
     pub fn check(&self, environment: &Environment) -> Result<(), ParamError> {
         (self.kind_of(environment)?.check)(environment)
+    }
+
+    /// The least memory that a world takes, in bytes, before any is taken.
+    pub fn bytes(&self, environment: &Environment) -> Result<f64, ParamError> {
+        (self.kind_of(environment)?.bytes)(environment)
     }
 
     /// The world of this seed, and who acts in it when.

@@ -7,6 +7,7 @@
 
 mod inputs;
 mod label;
+mod memory;
 mod published;
 mod read;
 mod sections;
@@ -26,6 +27,7 @@ use cahoots_sim::run::{Params, Scenario};
 use cahoots_sim::world::objective::Objective;
 
 pub use inputs::{Input, Inputs};
+pub use memory::Memory;
 pub use published::json_schema;
 pub use read::read;
 pub use shape::{Field, Record, Shape};
@@ -90,6 +92,8 @@ pub struct Entry {
     pub objective: Objective,
     /// What it clips rewards to, where it does.
     pub clips: Option<(f64, f64)>,
+    /// What memory a run takes, about.
+    pub memory: Memory,
     /// The keys of the block that hold several values, and this entry's.
     pub swept: Vec<(String, toml::Value)>,
 }

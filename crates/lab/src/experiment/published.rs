@@ -10,16 +10,18 @@ use super::shape::Shape;
 
 /// JSON schema of a whole experiment file that may name whatever is in the catalogue.
 pub fn json_schema(catalogue: &Catalogue) -> Json {
-    let environments: Vec<Json> = catalogue
+    let mut environments: Vec<Json> = catalogue
         .worlds
         .iter()
         .map(|kind| section(kind.schema().as_value(), Some((kind.name, kind.summary)), false))
         .collect();
-    let algorithms: Vec<Json> = catalogue
+    environments.push(several(catalogue.worlds.names()));
+    let mut algorithms: Vec<Json> = catalogue
         .algorithms
         .iter()
         .map(|about| section(about.schema().as_value(), Some((about.name, about.summary)), true))
         .collect();
+    algorithms.push(several(catalogue.algorithms.names()));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Cahoots experiment",
@@ -48,6 +50,17 @@ pub fn json_schema(catalogue: &Catalogue) -> Json {
         },
         "required": ["horizon", "environment", "algorithm"],
         "additionalProperties": false,
+    })
+}
+
+/// A section whose kind is swept: every kind takes its keys.
+fn several<'a>(names: impl Iterator<Item = &'a str>) -> Json {
+    let names: Vec<&str> = names.collect();
+    json!({
+        "type": "object",
+        "description": "Several kinds, each with the same keys.",
+        "properties": { "kind": { "type": "array", "items": { "enum": names }, "minItems": 1, "uniqueItems": true } },
+        "required": ["kind"],
     })
 }
 

@@ -15,7 +15,7 @@ pub use curves::{SeedCurve, read as read_curves};
 pub use figures::{redraw, with_band};
 pub use statistics::{Estimate, t_quantile};
 pub use summary::Summary;
-pub use table::{grouped, plus_minus, promises, readable, table};
+pub use table::{bytes, grouped, plus_minus, promises, readable, table};
 pub use topologies::{draw as draw_topologies, picture as topology_picture};
 pub use warnings::warnings;
 
@@ -41,7 +41,7 @@ pub fn write(
         let mut first: Option<(&Entry, Vec<Record>)> = None;
         for (number, (entry, key)) in experiment.entries.iter().zip(keys).enumerate() {
             let records: Option<Vec<Record>> =
-                experiment.seeds.iter().map(|&seed| folder.record(number, key, seed)).collect();
+                experiment.seeds.iter().map(|&seed| folder.record(key, seed)).collect();
             let Some(records) = records else {
                 missing = Some(entry.label.clone());
                 return Err(std::io::Error::other("a finished run can no longer be read"));

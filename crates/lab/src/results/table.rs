@@ -109,7 +109,8 @@ pub fn grouped(value: f64, decimals: usize) -> String {
     if value < 0.0 && out.contains(|c: char| ('1'..='9').contains(&c)) { format!("-{out}") } else { out }
 }
 
-fn bytes(value: f64) -> String {
+/// 2,812,345 as 2.8 MB.
+pub fn bytes(value: f64) -> String {
     scaled(value, 1000.0, &["B", "kB", "MB", "GB", "TB"])
 }
 

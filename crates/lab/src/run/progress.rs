@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::say::say;
+
 /// Time between two lines where there is no terminal.
-const BETWEEN_LINES: Duration = Duration::from_secs(10);
+const BETWEEN_LINES: Duration = Duration::from_secs(3);
 
 /// Counters that running jobs add to.
 #[derive(Debug, Default)]
@@ -51,7 +53,7 @@ impl Progress {
             bar.set_message(format!("({runs} of {} runs done)", self.runs));
         } else if self.said.elapsed() >= BETWEEN_LINES {
             self.said = Instant::now();
-            eprintln!("{}", self.line(steps, runs));
+            say(self.line(steps, runs));
         }
     }
 

@@ -98,6 +98,12 @@ impl WorldKind for ArmsParams {
         self.checked_means().map(|_| ())
     }
 
+    fn bytes(&self) -> f64 {
+        let (clients, arms) = (self.clients.unwrap_or(USUAL), self.arms.unwrap_or(USUAL));
+        let rows = if self.scatter().is_some() { clients as f64 } else { 1.0 };
+        self.arrivals.bytes(clients) + 8.0 * arms as f64 * rows + 32.0 * clients as f64
+    }
+
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let world = self.world(horizon, seed)?;
         let arrivals = Arrivals::new(&self.arrivals, world.setting.users, seed);

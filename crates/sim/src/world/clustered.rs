@@ -145,6 +145,13 @@ impl WorldKind for ClusteredParams {
         Ok(())
     }
 
+    fn bytes(&self) -> f64 {
+        let epochs = 1.0 + self.changes.len() as f64;
+        let parameters = if self.spread > 0.0 { self.clients } else { self.count() };
+        self.linear().bytes()
+            + epochs * (4.0 * self.clients as f64 + 8.0 * self.dim as f64 * parameters as f64)
+    }
+
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let linear = self.linear();
         let (count, epochs) = (self.count(), 1 + self.changes.len());

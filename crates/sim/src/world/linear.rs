@@ -67,6 +67,10 @@ impl WorldKind for LinearParams {
         self.arrivals.check()
     }
 
+    fn bytes(&self) -> f64 {
+        self.arrivals.bytes(self.clients) + pool_bytes(self.pool, self.pool_size, self.arms, self.dim)
+    }
+
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let thetas = centres(seed, 1, self.dim, 0.0, on_sphere)?;
         let law = LinearLaw::new(seed, thetas, Vec::new(), self);
@@ -82,6 +86,12 @@ impl LinearParams {
             .with_horizon(horizon)
             .with_reward_noise(self.reward_noise)
     }
+}
+
+/// The memory of arms that are drawn afresh or from a pool, in bytes: the rows, and those on offer.
+pub(crate) fn pool_bytes(pool: PoolKind, pool_size: usize, arms: usize, dim: usize) -> f64 {
+    let rows = if pool == PoolKind::Ball { arms as f64 } else { arms as f64 + pool_size as f64 };
+    8.0 * dim as f64 * (rows + arms as f64)
 }
 
 /// Linear rewards, with one parameter per cluster of clients.

@@ -132,6 +132,11 @@ pub trait WorldKind: Serialize + DeserializeOwned + JsonSchema + 'static {
     /// Refuses what cannot be built, without drawing anything.
     fn check(&self) -> Result<(), ParamError>;
 
+    /// The least memory that its world takes, in bytes; 0 where that is not known. Known before anything is built.
+    fn bytes(&self) -> f64 {
+        0.0
+    }
+
     /// The world of a seed, and who acts in it when. Only called with keys that passed their check, and
     /// with a horizon of at least one tick.
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError>;

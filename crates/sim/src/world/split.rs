@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contextual::{Contextual, Law, RewardNoise};
+use super::linear::pool_bytes;
 use super::pool::{Pool, PoolKind};
 use super::vectors::{dot, in_ball, on_sphere};
 use super::{World, WorldKind, WorldPart, check};
@@ -140,6 +141,13 @@ impl WorldKind for SplitParams {
             return Err(ParamError::new("dim_local", problem));
         }
         Ok(())
+    }
+
+    fn bytes(&self) -> f64 {
+        let features = self.dim_global.saturating_add(self.local().largest());
+        8.0 * self.clients as f64
+            + self.arrivals.bytes(self.clients)
+            + pool_bytes(self.pool, self.pool_size, self.arms, features)
     }
 
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {

@@ -175,6 +175,13 @@ impl WorldKind for UsersParams {
         self.arrivals.check()
     }
 
+    fn bytes(&self) -> f64 {
+        let (users, dim) = (self.users as f64, self.dim as f64);
+        self.arrivals.bytes(self.users)
+            + 4.0 * users
+            + 8.0 * dim * (self.clusters as f64 + 2.0 * self.arms as f64)
+    }
+
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let setting = Setting::linear(self.users, self.dim, self.arms)
             .with_hosts(self.hosts(seed))
