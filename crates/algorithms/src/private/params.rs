@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::kit::GroupParams;
-use crate::kit::linear::LinearParams;
+use crate::kit::linear::{LinearParams, some_noise};
 
 /// Whom a user's exact observations are shown to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +36,7 @@ pub enum Decide {
 
 /// Keys that all of the family take.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = some_noise)]
 pub struct PrivateParams {
     /// Common keys of linear algorithms.
     #[serde(flatten)]
@@ -80,7 +81,7 @@ pub struct PrivateParams {
     pub centred: bool,
     /// Bound on the norm of what is to be learned.
     #[serde(default = "one")]
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub preference_norm: f64,
 }
 

@@ -8,17 +8,19 @@ mod statistics;
 mod summary;
 mod table;
 mod topologies;
+mod warnings;
 
 pub use bounds::{LowerBound, LowerBounds, Theory, no_theory};
 pub use curves::{SeedCurve, read as read_curves};
 pub use figures::{redraw, with_band};
 pub use statistics::{Estimate, t_quantile};
 pub use summary::Summary;
-pub use table::{grouped, plus_minus, promises, readable, table};
+pub use table::{bytes, grouped, plus_minus, promises, readable, table};
 pub use topologies::{draw as draw_topologies, picture as topology_picture};
+pub use warnings::warnings;
 
 use crate::error::LabError;
-use crate::experiment::Experiment;
+use crate::experiment::{Entry, Experiment};
 use crate::files;
 use crate::run::{Folder, Record};
 use curves::CurveWriter;
@@ -36,20 +38,22 @@ pub fn write(
     let mut missing = None;
     files::write_with(&folder.path().join(curves::FILE), |file| {
         let mut writer = CurveWriter::new(file)?;
-        let mut first: (usize, Vec<Record>) = (usize::MAX, Vec::new());
+        let mut first: Option<(&Entry, Vec<Record>)> = None;
         for (number, (entry, key)) in experiment.entries.iter().zip(keys).enumerate() {
             let records: Option<Vec<Record>> =
-                experiment.seeds.iter().map(|&seed| folder.record(number, key, seed)).collect();
+                experiment.seeds.iter().map(|&seed| folder.record(key, seed)).collect();
             let Some(records) = records else {
                 missing = Some(entry.label.clone());
                 return Err(std::io::Error::other("a finished run can no longer be read"));
             };
             writer.entry(number, &entry.algorithm, &entry.label, &records)?;
-            if first.0 != entry.stage_index {
-                first = (entry.stage_index, records.clone());
+            if first.as_ref().is_none_or(|(known, _)| known.stage_index != entry.stage_index) {
+                first = Some((entry, records.clone()));
             }
             let about = &folder.manifest().entries[number];
-            summaries.push(Summary::new(entry, about, &records, &first.1, theory));
+            let comparable = first.as_ref().filter(|(known, _)| known.objective == entry.objective);
+            let comparable = comparable.map(|(_, records)| records.as_slice());
+            summaries.push(Summary::new(entry, about, &records, comparable, theory));
             drawn.push(Drawn::new(about, &records.iter().map(|record| &record.curve).collect::<Vec<_>>()));
         }
         writer.finish()

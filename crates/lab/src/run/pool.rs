@@ -95,7 +95,7 @@ impl Shared<'_> {
         let record = job::run(&self.experiment.catalogue, entry, &job.key, job.seed, &mut progress)?;
         if let Some(record) = record {
             progress(entry.stage.scenario.horizon);
-            self.folder.keep(job.entry, &record)?;
+            self.folder.keep(&record)?;
             self.counters.runs.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())

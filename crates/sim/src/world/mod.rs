@@ -21,11 +21,12 @@ mod tests;
 pub mod users;
 mod vectors;
 
-use cahoots_core::{ArmBuffer, ArmIndex, ParamError, Setting, Tick, UserId};
+use cahoots_core::{ArmBuffer, ArmIndex, ParamError, ReadFile, Setting, Tick, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use self::objective::Aim;
 use crate::arrivals::Arrivals;
 use crate::draw::{Draw, Purpose};
 
@@ -89,6 +90,11 @@ pub trait World: Send {
     /// the rest. Regret is then measured against that, unless the experiment states its objective.
     fn pursue(&mut self, _own: f64) {}
 
+    /// What regret can be measured against here.
+    fn aim(&self) -> Aim {
+        Aim::default()
+    }
+
     /// Whether the next pulls are made only because others are waited for. Where noise is numbered by pull,
     /// theirs is numbered apart, so that how long is waited changes no other reward.
     fn set_waiting(&mut self, _waiting: bool) {}
@@ -117,8 +123,19 @@ pub trait WorldKind: Serialize + DeserializeOwned + JsonSchema + 'static {
     /// One line for `cahoots environments`.
     const SUMMARY: &'static str;
 
+    /// Puts what is in the files that its keys name into the keys, which then say it all. `read` is the caller's,
+    /// who knows where files are and keeps account of what was in them.
+    fn read_files(self, _read: ReadFile<'_>) -> Result<Self, ParamError> {
+        Ok(self)
+    }
+
     /// Refuses what cannot be built, without drawing anything.
     fn check(&self) -> Result<(), ParamError>;
+
+    /// The least memory that its world takes, in bytes; 0 where that is not known. Known before anything is built.
+    fn bytes(&self) -> f64 {
+        0.0
+    }
 
     /// The world of a seed, and who acts in it when. Only called with keys that passed their check, and
     /// with a horizon of at least one tick.

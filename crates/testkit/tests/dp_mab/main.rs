@@ -273,7 +273,7 @@ fn no_more_rounds_than_allowed_and_then_the_empirical_best() {
     ] {
         // A gap that is told too large: arms remain.
         let scenario: Scenario = serde_json::from_value(json!({ "horizon": 2_000, "environment":
-            { "kind": "arms", "clients": 5, "means": [[0.5, 0.49, 0.48]] } }))
+            { "kind": "arms", "clients": 5, "arrivals": "all", "means": [[0.5, 0.49, 0.48]] } }))
         .unwrap();
         let report = catalogue()
             .simulate(name, &quick(more), &scenario, 1, Options::default(), &mut |_| true)

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Features.
     #[arg(long, short, value_parser = clap::value_parser!(u16).range(1..=4096))]
     dim: u16,
-    /// Interactions, of all clients together.
+    /// Decisions, of all clients together: as many as ticks, where one client decides at a tick.
     #[arg(long, short = 't', value_parser = clap::value_parser!(u64).range(1..))]
     horizon: u64,
     /// At most so many messages with statistics, uploads and downloads together.
