@@ -34,6 +34,7 @@ fn go(text: &str, out: &Path) -> Vec<Summary> {
         command: vec!["cahoots".into()],
         stop: &stop,
         theory: lower_bounds,
+        per_client: false,
     };
     run(&experiment, out, &options).unwrap().summaries
 }

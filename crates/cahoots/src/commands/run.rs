@@ -43,6 +43,9 @@ pub(crate) struct Args {
     /// Replace the run that the folder holds.
     #[arg(long, conflicts_with = "resume")]
     force: bool,
+    /// Also count client by client, into clients.csv and clients.parquet.
+    #[arg(long)]
+    per_client: bool,
     /// Show no progress.
     #[arg(long, short)]
     quiet: bool,
@@ -60,8 +63,9 @@ Examples:
   cahoots run my.toml --json | jq .regret_mean    for scripts
   cahoots run results/my/manifest.json --out again    an earlier run again, seeds included
 
-The folder then holds summary.csv and summary.json, curves.parquet (every run over time),
-regret.svg and regret-vs-communication.svg (and .png), and manifest.json (all it takes to run it again).";
+The folder then holds summary.csv, .parquet and .json, curves.parquet (every run over time), columns.md (what
+the columns are), timing.csv (times and memory), figures (.svg, .png, .pdf), and manifest.json (all it takes to
+run it again).";
 
 pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError> {
     if args.schema {
@@ -89,6 +93,7 @@ pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError
         command: std::env::args().collect(),
         stop: stop::on_ctrl_c(),
         theory: cahoots_papers::lower_bounds,
+        per_client: args.per_client,
     };
     let outcome = cahoots_lab::run::run(&experiment, &out, &options)?;
     let title = experiment.title.as_deref().unwrap_or(&experiment.name);

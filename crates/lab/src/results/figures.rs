@@ -6,8 +6,8 @@ use cahoots_figure::{Axis, Figure, Panels, Point, Series};
 use cahoots_sim::catalogue::Catalogue;
 
 use super::bounds::{LowerBounds, Theory};
-use super::curves::{self, SeedCurve};
 use super::statistics::Estimate;
+use super::tables::curves::{self, SeedCurve};
 use crate::error::LabError;
 use crate::files;
 use crate::run::{Curve, Manifest, ManifestEntry, read_manifest};
@@ -217,4 +217,21 @@ fn seeds(manifest: &Manifest, mark: &str) -> String {
         1 => "one seed".into(),
         n => format!("mean over {n} seeds, {mark}: 95% confidence"),
     }
+}
+
+/// Endings of pictures.
+const ENDINGS: [&str; 3] = ["svg", "png", "pdf"];
+
+/// Removes the figures of an earlier time, but those whose names (without ending) are kept.
+pub fn remove_figures(folder: &Path, kept: &[String]) -> Result<(), LabError> {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let part = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+        let (stem, ending) = (part(path.file_stem()), part(path.extension()));
+        let ours = stem == "regret" || stem.starts_with("regret-") || stem == super::topologies::FILE;
+        if ours && ENDINGS.contains(&ending.as_str()) && !kept.contains(&stem) {
+            files::remove(&path)?;
+        }
+    }
+    Ok(())
 }

@@ -1,28 +1,28 @@
 //! What is left of a run: curves, summaries, figures.
 
 mod bounds;
-mod csv;
-mod curves;
 mod figures;
 mod statistics;
 mod summary;
 mod table;
+mod tables;
 mod topologies;
 
 pub use bounds::{LowerBound, LowerBounds, Theory, no_theory};
-pub use curves::{SeedCurve, read as read_curves};
-pub use figures::{redraw, with_band};
+pub use figures::{redraw, remove_figures, with_band};
 pub use statistics::{Estimate, t_quantile};
 pub use summary::Summary;
 pub use table::{grouped, plus_minus, promises, readable, table};
+pub use tables::curves::{SeedCurve, read as read_curves};
+pub use tables::timing::{Timings, note as note_timing};
 pub use topologies::{draw as draw_topologies, picture as topology_picture};
 
 use crate::error::LabError;
 use crate::experiment::Experiment;
 use crate::files;
 use crate::run::{Folder, Record};
-use curves::CurveWriter;
 use figures::Drawn;
+use tables::curves::{self, CurveWriter};
 
 /// Writes curves, figures and summaries of a run whose records are all there.
 pub fn write(
@@ -31,26 +31,31 @@ pub fn write(
     keys: &[String],
     theory: Theory,
 ) -> Result<Vec<Summary>, LabError> {
+    let (path, manifest) = (folder.path(), folder.manifest());
     let mut summaries: Vec<Summary> = Vec::with_capacity(keys.len());
     let mut drawn = Vec::with_capacity(keys.len());
+    let mut by_client = Vec::with_capacity(keys.len());
     let mut missing = None;
-    files::write_with(&folder.path().join(curves::FILE), |file| {
-        let mut writer = CurveWriter::new(file)?;
+    let (parameters, timings) = (tables::parameters(manifest), Timings::read(path));
+    files::write_with(&path.join(curves::FILE), |file| {
+        let mut writer = CurveWriter::new(file, &parameters)?;
         let mut first: (usize, Vec<Record>) = (usize::MAX, Vec::new());
         for (number, (entry, key)) in experiment.entries.iter().zip(keys).enumerate() {
             let records: Option<Vec<Record>> =
                 experiment.seeds.iter().map(|&seed| folder.record(number, key, seed)).collect();
-            let Some(records) = records else {
+            let Some(mut records) = records else {
                 missing = Some(entry.label.clone());
                 return Err(std::io::Error::other("a finished run can no longer be read"));
             };
+            timings.fill(&mut records);
             writer.entry(number, &entry.algorithm, &entry.label, &records)?;
             if first.0 != entry.stage_index {
                 first = (entry.stage_index, records.clone());
             }
-            let about = &folder.manifest().entries[number];
+            let about = &manifest.entries[number];
             summaries.push(Summary::new(entry, about, &records, &first.1, theory));
             drawn.push(Drawn::new(about, &records.iter().map(|record| &record.curve).collect::<Vec<_>>()));
+            by_client.push(records.into_iter().map(|record| (record.seed, record.clients)).collect());
         }
         writer.finish()
     })
@@ -58,11 +63,18 @@ pub fn write(
         Some(label) => LabError::Failed(format!("the finished runs of {label} can no longer be read")),
         None => error,
     })?;
-    figures::draw(folder.path(), folder.manifest(), &drawn, theory)?;
-    topologies::draw(&experiment.catalogue, folder.path(), folder.manifest())?;
-    files::write(&folder.path().join("summary.csv"), csv::csv(&summaries).as_bytes())?;
+    figures::draw(path, manifest, &drawn, theory)?;
+    topologies::draw(&experiment.catalogue, path, manifest)?;
+    let sheet = tables::summary(manifest, &summaries);
+    tables::write_summary(path, &sheet)?;
+    let with_clients = tables::clients::write(path, &manifest.entries, &by_client)?;
+    let columns =
+        tables::columns::markdown(&experiment.catalogue, manifest, &sheet, &parameters, with_clients);
+    files::write(&path.join(tables::columns::FILE), columns.as_bytes())?;
+    timings.write(path, manifest)?;
     // Last, so that a folder with a summary is a folder with everything.
-    let json = serde_json::to_string_pretty(&summaries).unwrap_or_default() + "\n";
-    files::write(&folder.path().join("summary.json"), json.as_bytes())?;
+    let results: Vec<serde_json::Value> = summaries.iter().map(Summary::results).collect();
+    let json = serde_json::to_string_pretty(&results).unwrap_or_default() + "\n";
+    files::write(&path.join("summary.json"), json.as_bytes())?;
     Ok(summaries)
 }

@@ -8,20 +8,22 @@ use super::manifest::Manifest;
 use super::record::Record;
 use crate::error::LabError;
 use crate::files;
+use crate::results;
 
 const MANIFEST: &str = "manifest.json";
 const SUMMARY: &str = "summary.json";
 const SEEDS: &str = "seeds";
 
-/// Everything a run puts in its folder, beside its seeds and its manifest.
-const OUTPUTS: [&str; 8] = [
+/// Everything a run puts in its folder, beside its seeds, its manifest and its figures.
+const OUTPUTS: [&str; 9] = [
     SUMMARY,
     "summary.csv",
+    "summary.parquet",
     "curves.parquet",
-    "regret.svg",
-    "regret.png",
-    "regret-vs-communication.svg",
-    "regret-vs-communication.png",
+    "timing.csv",
+    "clients.csv",
+    "clients.parquet",
+    "columns.md",
     "report.html",
 ];
 
@@ -109,6 +111,7 @@ impl Folder {
         for name in OUTPUTS.into_iter().chain([MANIFEST]) {
             files::remove(&self.path.join(name))?;
         }
+        results::remove_figures(&self.path, &[])?;
         for entry in fs::read_dir(self.path.join(SEEDS)).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "json") {
                 files::remove(&entry.path())?;
@@ -134,6 +137,7 @@ impl Folder {
 
     /// Keeps the record of a run.
     pub fn keep(&self, entry: usize, record: &Record) -> Result<(), LabError> {
+        results::note_timing(&self.path, &self.manifest, entry, record)?;
         let text = serde_json::to_string(record).unwrap_or_default();
         files::write(&record_path(&self.path, entry, &record.entry, record.seed), text.as_bytes())
     }

@@ -35,6 +35,8 @@ pub struct Options<'a> {
     pub stop: &'a AtomicBool,
     /// Which bounds are shown beside the regret.
     pub theory: Theory,
+    /// Also count client by client, into tables of their own.
+    pub per_client: bool,
 }
 
 /// What a run left behind.
@@ -51,12 +53,13 @@ pub fn run(experiment: &Experiment, out: &Path, options: &Options<'_>) -> Result
     let folder = Folder::claim(out, Manifest::new(experiment, &options.command), options.start)?;
     let keys: Vec<String> = (0..experiment.entries.len()).map(|entry| folder.manifest().key(entry)).collect();
     let total = keys.len() * experiment.seeds.len();
-    let queue = still_to_do(experiment, &folder, &keys);
+    let queue = still_to_do(experiment, &folder, &keys, options.per_client);
     let before = total - queue.len();
     if before > 0 && !options.quiet {
         eprintln!("{before} of {total} runs are there already");
     }
-    let (done, failure) = pool::run(experiment, &folder, &queue, options.jobs, options.stop, options.quiet);
+    let Options { jobs, stop, quiet, per_client, .. } = *options;
+    let (done, failure) = pool::run(experiment, &folder, &queue, jobs, stop, quiet, per_client);
     let kept = format!("{} of {total} runs are kept in {}", before + done, out.display());
     if let Some(error) = failure {
         return Err(LabError::Failed(format!(
@@ -73,11 +76,12 @@ pub fn run(experiment: &Experiment, out: &Path, options: &Options<'_>) -> Result
 }
 
 /// Seed by seed, so that a run that is stopped has comparable entries.
-fn still_to_do(experiment: &Experiment, folder: &Folder, keys: &[String]) -> Vec<Job> {
+fn still_to_do(experiment: &Experiment, folder: &Folder, keys: &[String], per_client: bool) -> Vec<Job> {
     let mut queue = Vec::new();
     for &seed in &experiment.seeds {
         for (entry, key) in keys.iter().enumerate() {
-            if folder.record(entry, key, seed).is_none() {
+            let there = folder.record(entry, key, seed);
+            if there.is_none_or(|record| per_client && record.clients.is_none()) {
                 queue.push(Job { entry, key: key.clone(), seed });
             }
         }
@@ -87,13 +91,15 @@ fn still_to_do(experiment: &Experiment, folder: &Folder, keys: &[String]) -> Vec
 
 /// The records of a finished run, one list per entry.
 pub fn records(experiment: &Experiment, folder: &Path) -> Result<Vec<Vec<Record>>, LabError> {
-    let manifest = Manifest::new(experiment, &[]);
+    let (manifest, timings) = (Manifest::new(experiment, &[]), results::Timings::read(folder));
     let all = experiment.entries.iter().enumerate().map(|(number, entry)| {
         let key = manifest.key(number);
         let own = experiment.seeds.iter().map(|&seed| folder::record(folder, number, &key, seed));
-        own.collect::<Option<Vec<Record>>>().ok_or_else(|| {
+        let mut own = own.collect::<Option<Vec<Record>>>().ok_or_else(|| {
             LabError::Failed(format!("the finished runs of {} can no longer be read", entry.label))
-        })
+        })?;
+        timings.fill(&mut own);
+        Ok(own)
     });
     all.collect()
 }

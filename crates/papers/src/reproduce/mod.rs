@@ -115,6 +115,7 @@ pub fn reproduce(item: &Item, out: &Path, options: &Options<'_>) -> Result<Repor
             command: options.command.clone(),
             stop: options.stop,
             theory: crate::lower_bounds,
+            per_client: false,
         };
         let own_folder = folder.join(file.name);
         run::run(&experiment, &own_folder, &run)?;
