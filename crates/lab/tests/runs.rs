@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use cahoots_lab::experiment::{Experiment, Source};
-use cahoots_lab::results::{no_theory, read_curves, redraw};
+use cahoots_lab::results::{no_theory, read_curves, redraw, table};
 use cahoots_lab::run::{Options, Outcome, Start, run};
 use cahoots_lab::{LabError, catalogue, from_text, load};
 
@@ -136,7 +136,7 @@ fn entries_are_in_the_order_of_the_file_and_paired() {
     let [_, never, alone, ..] = outcome.summaries.as_slice() else { panic!() };
     assert_eq!(never.regret(), alone.regret());
     assert_eq!(never.regret_vs_first, alone.regret_vs_first);
-    assert_eq!(outcome.summaries[0].regret_vs_first.mean, 0.0);
+    assert_eq!(outcome.summaries[0].regret_vs_first.as_ref().unwrap().mean, 0.0);
     assert_eq!(never.params["ratio"], "inf");
 }
 
@@ -286,6 +286,56 @@ fn a_mixed_objective_is_reported() {
     assert!(
         (metrics["reward_mixed"] - (metrics["reward_local"] + metrics["reward_global"]) / 2.0).abs() < 1e-6
     );
+}
+
+/// A difference between regrets that are measured against different things means nothing.
+#[test]
+fn what_pursues_different_objectives_is_not_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"
+        name = "objectives"
+        horizon = 60
+        seeds = 2
+        [environment]
+        kind = "arms"
+        means = [[0.9, 0.1, 0.5], [0.1, 0.9, 0.5]]
+        [[algorithm]]
+        kind = "ucb-alone"
+        [[algorithm]]
+        kind = "pf-ucb"
+        [[algorithm]]
+        kind = "pf-ucb"
+        personalization = 1.0
+        [[algorithm]]
+        kind = "cdp-mab"
+    "#;
+    let outcome = go(text, &folder.path().join("x"), Start::Fresh, 1).unwrap();
+    let objectives: Vec<&str> = outcome.summaries.iter().map(|summary| summary.objective.as_str()).collect();
+    assert_eq!(objectives, ["local", "mixed:0.5", "local", "global"]);
+    let compared: Vec<bool> = outcome.summaries.iter().map(|one| one.regret_vs_first.is_some()).collect();
+    assert_eq!(compared, [true, false, true, false]);
+    let shown = table(&outcome.summaries);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].contains("objective"), "{shown}");
+    assert!(lines[2].contains("mixed:0.5") && lines[2].contains("other objective"), "{shown}");
+    assert!(!lines[3].contains("other objective"), "{shown}");
+    let json: Json =
+        serde_json::from_slice(&fs::read(folder.path().join("x/summary.json")).unwrap()).unwrap();
+    assert!(json[3]["regret_vs_first_mean"].is_null() && json[3]["objective"] == "global");
+    let manifest: Json =
+        serde_json::from_slice(&fs::read(folder.path().join("x/manifest.json")).unwrap()).unwrap();
+    assert_eq!(manifest["entries"][1]["objective"], "mixed:0.5");
+
+    // An objective that the file states is everyone's, and so is the only one where clients are alike.
+    for world in [
+        "objective = \"global\"\n        means = [[0.9, 0.1, 0.5], [0.1, 0.9, 0.5]]",
+        "means = [[0.9, 0.1, 0.5]]",
+    ] {
+        let alike = text.replace("means = [[0.9, 0.1, 0.5], [0.1, 0.9, 0.5]]", world);
+        let outcome = go(&alike, &folder.path().join(world.len().to_string()), Start::Fresh, 1).unwrap();
+        assert!(outcome.summaries.iter().all(|one| one.regret_vs_first.is_some()), "{world}");
+        assert!(!table(&outcome.summaries).contains("other objective"));
+    }
 }
 
 #[test]

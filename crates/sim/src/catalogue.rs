@@ -92,6 +92,16 @@ impl Catalogue {
         self.find(name)?.topology(table(params)?, setting)
     }
 
+    /// How much of what an algorithm pursues is the client's own reward, where it says so.
+    pub fn pursues(
+        &self,
+        name: &str,
+        params: &impl Serialize,
+        setting: &Setting,
+    ) -> Result<Option<f64>, RunError> {
+        self.find(name)?.pursues(table(params)?, setting)
+    }
+
     /// Parameters with every default filled in.
     pub fn complete(&self, name: &str, params: &impl Serialize) -> Result<Params, RunError> {
         self.find(name)?.complete(table(params)?)

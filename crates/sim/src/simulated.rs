@@ -20,6 +20,7 @@ pub struct Simulated {
     complete: fn(Params) -> Result<Params, RunError>,
     check: fn(Params, &Setting) -> Result<(), RunError>,
     topology: fn(Params, &Setting) -> Result<Option<Graph>, RunError>,
+    pursues: fn(Params, &Setting) -> Result<Option<f64>, RunError>,
     simulate: fn(Request<'_>) -> Result<Report, RunError>,
 }
 
@@ -52,6 +53,7 @@ impl Erase for Simulated {
             complete: |params| table(&typed::<A>(params)?),
             check: |params, setting| checked::<A>(params, setting).map(|_| ()),
             topology: |params, setting| Ok(A::topology(&checked::<A>(params, setting)?)),
+            pursues: |params, setting| Ok(A::personalization(&checked::<A>(params, setting)?)),
             simulate: simulate::<A>,
         }
     }
@@ -83,6 +85,11 @@ impl Simulated {
     /// Who can talk to whom with these parameters; none where all talk to the server.
     pub fn topology(&self, params: Params, setting: &Setting) -> Result<Option<Graph>, RunError> {
         (self.topology)(params, setting)
+    }
+
+    /// How much of what it pursues with these parameters is the client's own reward, where it says so.
+    pub fn pursues(&self, params: Params, setting: &Setting) -> Result<Option<f64>, RunError> {
+        (self.pursues)(params, setting)
     }
 
     /// Runs it.

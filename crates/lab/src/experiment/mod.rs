@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::run::{Params, Scenario};
+use cahoots_sim::world::objective::Objective;
 
 pub use published::json_schema;
 pub use read::read;
@@ -78,6 +79,8 @@ pub struct Entry {
     pub algorithm: String,
     /// Parameters, defaults filled in.
     pub params: Params,
+    /// What its regret is measured against.
+    pub objective: Objective,
     /// The keys of the block that hold several values, and this entry's.
     pub swept: Vec<(String, toml::Value)>,
 }

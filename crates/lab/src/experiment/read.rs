@@ -6,6 +6,7 @@ use cahoots_core::{ParamError, Setting};
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::environment::Environment;
 use cahoots_sim::run::{self, RunError, Scenario};
+use cahoots_sim::world::objective::Aim;
 
 use super::sections::{self, Block, Sections};
 use super::source::{Complaint, Span};
@@ -57,12 +58,12 @@ fn assemble(
         return Err(complaints);
     }
     let mut entries = Vec::with_capacity(size);
-    for (stage_index, (stage, setting)) in worlds.iter().enumerate() {
+    for (stage_index, (stage, Known { setting, aim })) in worlds.iter().enumerate() {
         for (index, (block, cells)) in sections.blocks.iter().zip(&blocks).enumerate() {
             let swept: Vec<_> = cells.iter().map(|cell| cell.swept.as_slice()).collect();
             for (cell, cell_label) in cells.iter().zip(label::cells(&swept)) {
                 match checked(catalogue, block, cell, setting) {
-                    Ok(params) => {
+                    Ok((params, pursued)) => {
                         let short_label = label::join(&names[index], &cell_label);
                         entries.push(Entry {
                             label: label::join(&short_label, &stage.label),
@@ -73,6 +74,7 @@ fn assemble(
                             stage: stage.clone(),
                             algorithm: block.kind.clone(),
                             params,
+                            objective: aim.objective(pursued),
                             swept: cell.swept.clone(),
                         });
                     }
@@ -114,12 +116,20 @@ fn block_names(blocks: &[Block], complaints: &mut Vec<Complaint>) -> Vec<String>
     label::blocks(&named, complaints)
 }
 
-/// Every world of the file, with the setting that algorithms are checked against.
+/// What is known of a world before anyone acts in it.
+struct Known {
+    /// What algorithms are checked against.
+    setting: Setting,
+    /// What regret can be measured against.
+    aim: Aim,
+}
+
+/// Every world of the file.
 fn worlds(
     catalogue: &Catalogue,
     sections: &Sections,
     complaints: &mut Vec<Complaint>,
-) -> Vec<(Arc<Stage>, Setting)> {
+) -> Vec<(Arc<Stage>, Known)> {
     let mut cells = Vec::new();
     for top in sections.top.cells() {
         for environment in sections.environment.cells() {
@@ -138,8 +148,8 @@ fn worlds(
     let mut worlds = Vec::new();
     for (parts, label) in cells.iter().zip(labels) {
         match world(catalogue, parts, sections) {
-            Ok((scenario, setting, steps)) => {
-                worlds.push((Arc::new(Stage { label, scenario, steps }), setting));
+            Ok((scenario, known, steps)) => {
+                worlds.push((Arc::new(Stage { label, scenario, steps }), known));
             }
             Err(complaint) => complaints.push(complaint),
         }
@@ -151,7 +161,7 @@ fn world(
     catalogue: &Catalogue,
     parts: &[Cell; 4],
     sections: &Sections,
-) -> Result<(Scenario, Setting, u64), Complaint> {
+) -> Result<(Scenario, Known, u64), Complaint> {
     let [top, environment, network, rewards] = parts;
     let at =
         |span: &Span, error: toml::de::Error| Complaint::new(span, error.message().trim().to_string(), "");
@@ -170,23 +180,23 @@ fn world(
     match built {
         Ok(((world, arrivals), scenario)) => {
             let steps = arrivals.steps(scenario.horizon);
-            Ok((scenario, world.setting().clone(), steps))
+            Ok((scenario, Known { setting: world.setting().clone(), aim: world.aim() }, steps))
         }
         Err(RunError::Environment(error)) => Err(complain(environment, &sections.environment_span, &error)),
         Err(other) => Err(Complaint::new(&sections.environment_span, other.to_string(), "")),
     }
 }
 
-/// The parameters of an entry, defaults filled in.
+/// The parameters of an entry, defaults filled in, and how much of what it pursues is the client's own reward.
 fn checked(
     catalogue: &Catalogue,
     block: &Block,
     cell: &Cell,
     setting: &Setting,
-) -> Result<run::Params, Complaint> {
+) -> Result<(run::Params, Option<f64>), Complaint> {
     let checked = catalogue
-        .check_in(&block.kind, &cell.table, setting)
-        .and_then(|()| catalogue.complete(&block.kind, &cell.table));
+        .pursues(&block.kind, &cell.table, setting)
+        .and_then(|pursued| Ok((catalogue.complete(&block.kind, &cell.table)?, pursued)));
     checked.map_err(|error| match error {
         RunError::Algorithm(error) => point(cell, &block.span, &[("kind", &block.kind_span)], &error),
         other => Complaint::new(&block.span, other.to_string(), ""),

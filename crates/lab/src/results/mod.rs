@@ -18,7 +18,7 @@ pub use tables::timing::{Timings, note as note_timing};
 pub use topologies::{draw as draw_topologies, picture as topology_picture};
 
 use crate::error::LabError;
-use crate::experiment::Experiment;
+use crate::experiment::{Entry, Experiment};
 use crate::files;
 use crate::run::{Folder, Record};
 use figures::Drawn;
@@ -39,7 +39,7 @@ pub fn write(
     let (parameters, timings) = (tables::parameters(manifest), Timings::read(path));
     files::write_with(&path.join(curves::FILE), |file| {
         let mut writer = CurveWriter::new(file, &parameters)?;
-        let mut first: (usize, Vec<Record>) = (usize::MAX, Vec::new());
+        let mut first: Option<(&Entry, Vec<Record>)> = None;
         for (number, (entry, key)) in experiment.entries.iter().zip(keys).enumerate() {
             let records: Option<Vec<Record>> =
                 experiment.seeds.iter().map(|&seed| folder.record(number, key, seed)).collect();
@@ -49,11 +49,13 @@ pub fn write(
             };
             timings.fill(&mut records);
             writer.entry(number, &entry.algorithm, &entry.label, &records)?;
-            if first.0 != entry.stage_index {
-                first = (entry.stage_index, records.clone());
+            if first.as_ref().is_none_or(|(known, _)| known.stage_index != entry.stage_index) {
+                first = Some((entry, records.clone()));
             }
             let about = &manifest.entries[number];
-            summaries.push(Summary::new(entry, about, &records, &first.1, theory));
+            let comparable = first.as_ref().filter(|(known, _)| known.objective == entry.objective);
+            let comparable = comparable.map(|(_, records)| records.as_slice());
+            summaries.push(Summary::new(entry, about, &records, comparable, theory));
             drawn.push(Drawn::new(about, &records.iter().map(|record| &record.curve).collect::<Vec<_>>()));
             by_client.push(records.into_iter().map(|record| (record.seed, record.clients)).collect());
         }

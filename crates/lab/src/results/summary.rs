@@ -24,8 +24,11 @@ pub struct Summary {
     pub horizon: u64,
     /// What each run came to, seed by seed.
     pub runs: Vec<Totals>,
-    /// Difference in regret to the first entry in the same world, paired by seed.
-    pub regret_vs_first: Estimate,
+    /// What the regret is measured against.
+    pub objective: String,
+    /// Difference in regret to the first entry in the same world, paired by seed; none where that one's regret is
+    /// measured against something else.
+    pub regret_vs_first: Option<Estimate>,
     /// Communication in the unit of the algorithm's paper.
     pub cost: Estimate,
     /// Clusters in the end, where there are any.
@@ -45,12 +48,12 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Sums up an entry. `first` are the records of the first entry in the same world.
+    /// Sums up an entry. `first` are the records of the first entry in the same world, if both pursue the same.
     pub fn new(
         entry: &Entry,
         about: &ManifestEntry,
         records: &[Record],
-        first: &[Record],
+        first: Option<&[Record]>,
         theory: Theory,
     ) -> Summary {
         let over = |value: fn(&Record) -> f64| Estimate::new(records.iter().map(value));
@@ -64,9 +67,10 @@ impl Summary {
             label: entry.label.clone(),
             horizon: entry.stage.scenario.horizon,
             runs: records.iter().map(|record| record.totals).collect(),
-            regret_vs_first: Estimate::new(
-                records.iter().zip(first).map(|(own, first)| own.regret - first.regret),
-            ),
+            objective: about.objective.clone(),
+            regret_vs_first: first.map(|first| {
+                Estimate::new(records.iter().zip(first).map(|(own, first)| own.regret - first.regret))
+            }),
             cost: over(|record| record.cost),
             clusters: metrics.remove("clusters"),
             privacy: worst_privacy(records),
@@ -129,11 +133,13 @@ impl Serialize for Summary {
         row.serialize_entry("seeds", &self.runs.len())?;
         row.serialize_entry("horizon", &self.horizon)?;
         row.serialize_entry("steps", &(mean(|run| run.steps).round() as u64))?;
+        row.serialize_entry("objective", &self.objective)?;
         row.serialize_entry("regret_mean", &regret.mean)?;
         row.serialize_entry("regret_sd", &regret.sd)?;
         row.serialize_entry("regret_ci95", &regret.ci95)?;
-        row.serialize_entry("regret_vs_first_mean", &self.regret_vs_first.mean)?;
-        row.serialize_entry("regret_vs_first_ci95", &self.regret_vs_first.ci95)?;
+        let difference = self.regret_vs_first.as_ref();
+        row.serialize_entry("regret_vs_first_mean", &difference.map(|difference| difference.mean))?;
+        row.serialize_entry("regret_vs_first_ci95", &difference.and_then(|difference| difference.ci95))?;
         row.serialize_entry("reward_mean", &reward.mean)?;
         row.serialize_entry("reward_ci95", &reward.ci95)?;
         row.serialize_entry("uploads_mean", &mean(|run| run.traffic.uploads))?;

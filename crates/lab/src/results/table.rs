@@ -2,23 +2,36 @@
 
 use super::Summary;
 
-/// The summaries as a table for people.
+/// The summaries as a table for people. Regrets that are measured against different things are not compared.
 pub fn table(summaries: &[Summary]) -> String {
-    let compared = summaries.len() > 1 && summaries.iter().any(|summary| summary.regret_vs_first.mean != 0.0);
-    let mut header = vec!["entry", "regret", "vs first", "reward", "transfers", "sent", "time per step"];
-    if !compared {
-        header.retain(|title| *title != "vs first");
-    }
+    let differs =
+        |summary: &Summary| summary.regret_vs_first.as_ref().is_none_or(|difference| difference.mean != 0.0);
+    let compared = summaries.len() > 1 && summaries.iter().any(differs);
+    let objectives = summaries.iter().any(|summary| summary.objective != "local");
+    let mut header =
+        vec!["entry", "objective", "regret", "vs first", "reward", "transfers", "sent", "time per step"];
+    header.retain(|title| match *title {
+        "objective" => objectives,
+        "vs first" => compared,
+        _ => true,
+    });
     let mut rows: Vec<Vec<String>> = vec![header.into_iter().map(String::from).collect()];
     let mut stage = None;
     for summary in summaries {
         let first = stage != Some(&summary.stage);
         stage = Some(&summary.stage);
-        let (regret, difference) = (summary.regret(), &summary.regret_vs_first);
-        let mut row = vec![summary.label.clone(), plus_minus(regret.mean, regret.ci95, false)];
+        let regret = summary.regret();
+        let mut row = vec![summary.label.clone()];
+        if objectives {
+            row.push(summary.objective.clone());
+        }
+        row.push(plus_minus(regret.mean, regret.ci95, false));
         if compared {
-            let difference = plus_minus(difference.mean, difference.ci95, true);
-            row.push(if first { "-".into() } else { difference });
+            row.push(match &summary.regret_vs_first {
+                _ if first => "-".into(),
+                Some(difference) => plus_minus(difference.mean, difference.ci95, true),
+                None => "other objective".into(),
+            });
         }
         row.push(readable(summary.reward().mean));
         row.push(grouped(summary.transfers().mean, 0));

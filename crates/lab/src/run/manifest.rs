@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use crate::experiment::{Entry, Experiment, to_json};
 
 /// Version of the layout of a folder of results.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 /// The contents of `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,6 +52,8 @@ pub struct ManifestEntry {
     pub algorithm: String,
     /// Parameters.
     pub params: Json,
+    /// What its regret is measured against: regrets under different objectives are not compared.
+    pub objective: String,
     /// Keys that hold several values in the file, and this entry's.
     pub swept: Vec<(String, Json)>,
 }
@@ -117,6 +119,7 @@ impl ManifestEntry {
             stage: entry.stage_index,
             algorithm: entry.algorithm.clone(),
             params: to_json(&toml::Value::Table(entry.params.clone())),
+            objective: entry.objective.to_string(),
             swept: entry.swept.iter().map(|(key, value)| (key.clone(), to_json(value))).collect(),
         }
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::means::{Means, MeansLaw, Table};
 pub use super::objective::Objective;
-use super::objective::Worths;
+use super::objective::{Aim, Worths};
 use super::{BlockPull, Pull, World, WorldKind, Worth, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::{Draw, Purpose};
@@ -216,7 +216,7 @@ impl ArmsParams {
             keep_apart: false,
         };
         let pulls = [vec![Box::default(); clients], vec![Box::default(); clients]];
-        let stated = self.objective.is_some();
+        let stated = self.objective;
         Ok(ArmsWorld { setting, seed, deviation, means, common, worths, stated, pulls, waiting: false })
     }
 }
@@ -237,8 +237,8 @@ struct ArmsWorld {
     /// What the clients' means were drawn around; their own where nothing was drawn.
     common: Table,
     worths: Worths,
-    /// Whether the experiment says what regret is measured against.
-    stated: bool,
+    /// What the experiment says that regret is measured against.
+    stated: Option<Objective>,
     /// Pulls of each arm by each client; empty before a client's first. Those made while waiting for others
     /// are counted apart.
     pulls: [Vec<Box<[u64]>>; 2],
@@ -271,9 +271,13 @@ impl World for ArmsWorld {
     }
 
     fn pursue(&mut self, own: f64) {
-        if !self.stated {
+        if self.stated.is_none() {
             self.worths = Worths::new(&self.means, &self.common, Objective::Mixed(own));
         }
+    }
+
+    fn aim(&self) -> Aim {
+        Aim { stated: self.stated, alike: !self.means.has_rows() }
     }
 
     fn pull(&mut self, _tick: Tick, user: UserId, _arms: &ArmBuffer, arm: ArmIndex) -> Pull {

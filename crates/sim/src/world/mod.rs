@@ -26,6 +26,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use self::objective::Aim;
 use crate::arrivals::Arrivals;
 use crate::draw::{Draw, Purpose};
 
@@ -88,6 +89,11 @@ pub trait World: Send {
     /// The algorithm pursues this much of the client's own reward, and the average of all clients' for
     /// the rest. Regret is then measured against that, unless the experiment states its objective.
     fn pursue(&mut self, _own: f64) {}
+
+    /// What regret can be measured against here.
+    fn aim(&self) -> Aim {
+        Aim::default()
+    }
 
     /// Whether the next pulls are made only because others are waited for. Where noise is numbered by pull,
     /// theirs is numbered apart, so that how long is waited changes no other reward.

@@ -2,6 +2,8 @@
 //! all clients on average, under an objective between the two, or to the population
 //! that clients are drawn from, which nobody sees.
 
+use std::fmt;
+
 use cahoots_core::{ArmIndex, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +25,47 @@ pub enum Objective {
     Population,
     /// This much of the client's own means, the rest of the average.
     Mixed(#[schemars(range(min = 0.0, max = 1.0))] f64),
+}
+
+/// In a word, as an experiment file would say it.
+impl fmt::Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Objective::Local => f.write_str("local"),
+            Objective::Global => f.write_str("global"),
+            Objective::Population => f.write_str("population"),
+            Objective::Mixed(own) => write!(f, "mixed:{own}"),
+        }
+    }
+}
+
+/// What a world has to say about objectives: which of them two runs in it are held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aim {
+    /// What the experiment states, whatever algorithms pursue.
+    pub stated: Option<Objective>,
+    /// Whether all clients' means are the same, so that own and average are one thing.
+    pub alike: bool,
+}
+
+impl Default for Aim {
+    /// Each client's own reward, and nothing else to pursue.
+    fn default() -> Aim {
+        Aim { stated: Some(Objective::Local), alike: true }
+    }
+}
+
+impl Aim {
+    /// What the regret of an algorithm is measured against that pursues this much of a client's own reward.
+    pub fn objective(self, pursued: Option<f64>) -> Objective {
+        let objective = self.stated.unwrap_or_else(|| pursued.map_or(Objective::Local, Objective::Mixed));
+        match objective {
+            Objective::Population => Objective::Population,
+            Objective::Mixed(own) if own < 1.0 && own > 0.0 && !self.alike => Objective::Mixed(own),
+            other if other.own() < 1.0 && !self.alike => Objective::Global,
+            _ => Objective::Local,
+        }
+    }
 }
 
 impl Objective {
@@ -110,6 +153,22 @@ mod tests {
         // What clients see stays theirs.
         let sides = worths.sides(&means, UserId(1), ArmIndex(0)).unwrap();
         assert_eq!((sides.local.expected, sides.global.expected), (0.5, 0.625));
+    }
+
+    #[test]
+    fn one_objective_has_one_name() {
+        let differing = Aim { stated: None, alike: false };
+        let named = |aim: Aim, pursued| aim.objective(pursued).to_string();
+        assert_eq!(named(differing, None), "local");
+        assert_eq!(named(differing, Some(1.0)), "local");
+        assert_eq!(named(differing, Some(0.0)), "global");
+        assert_eq!(named(differing, Some(0.25)), "mixed:0.25");
+        // Where clients are alike, all of these are the same thing.
+        assert_eq!(named(Aim { stated: None, alike: true }, Some(0.25)), "local");
+        let stated = |objective| Aim { stated: Some(objective), alike: false };
+        assert_eq!(named(stated(Objective::Mixed(0.0)), Some(0.5)), "global");
+        assert_eq!(named(stated(Objective::Population), Some(0.5)), "population");
+        assert_eq!(named(Aim::default(), Some(0.0)), "local");
     }
 
     #[test]
