@@ -117,7 +117,7 @@ fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
         Some(Command::Run(args)) => commands::run::run(args, &known.simulated),
         Some(Command::Reproduce(args)) => commands::reproduce::run(args, &known.simulated),
         Some(Command::Plan(args)) => commands::plan::run(args, &known.simulated),
-        Some(Command::Plot(args)) => commands::plot::run(&args, &known.simulated),
+        Some(Command::Plot(args)) => commands::plot::run(args, &known.simulated),
         Some(Command::Algorithms(args)) => commands::algorithms::run(&args, &known.simulated),
         Some(Command::Environments(args)) => commands::environments::run(&args, &known.simulated),
         Some(Command::Serve(args)) => commands::serve::run(&args, &known.live),

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use cahoots_lab::experiment::{Experiment, Source};
-use cahoots_lab::results::{no_theory, read_curves, redraw, table};
+use cahoots_lab::results::{Wanted, no_theory, read_curves, redraw, table};
 use cahoots_lab::run::{Options, Outcome, Start, run};
 use cahoots_lab::{LabError, catalogue, from_text, load};
+use serde_json::Value as Json;
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
@@ -156,7 +157,7 @@ fn curves_can_be_read_back_and_drawn_again() {
     }
     let before = contents(&out);
     fs::remove_file(out.join("regret.svg")).unwrap();
-    redraw(&catalogue(), &out, no_theory).unwrap();
+    redraw(&catalogue(), &out, &out, no_theory, &Wanted::default()).unwrap();
     assert!(before == contents(&out), "drawn again from the curves, figures are the same");
 }
 

@@ -119,8 +119,8 @@ fn report(outcome: &Outcome, title: &str, seeds: usize, json: bool, quiet: bool)
         text => text + "\n",
     };
     print::out(&format!(
-        "{title} ({over})\n\n{}\n{promises}results: {folder}: summary.csv, summary.json, curves.parquet, manifest.json,\n\
-         regret.svg, regret-vs-communication.svg (and .png)\n",
+        "{title} ({over})\n\n{}\n{promises}results: {folder}: summary.csv, curves.parquet, columns.md, manifest.json,\n\
+         regret.svg and other figures (.svg, .png, .pdf)\n",
         table(&outcome.summaries)
     ))
 }

@@ -132,6 +132,13 @@ impl Data {
             // Half a place on each side.
             names => x.0.map(|_| Range { scale: Scale::Linear, low: -0.5, high: names as f64 - 0.5 }),
         };
+        // A dot at zero stands beside the axis, not on it.
+        if let (Some(range), Some((0.0, high)), Fit::Loose) = (&mut self.x, x.0, x_fit)
+            && range.scale == Scale::Linear
+            && range.low == 0.0
+        {
+            range.low = -0.04 * high;
+        }
         self.y = y.range(y_axis, Fit::Loose);
     }
 

@@ -66,7 +66,8 @@ impl Legend {
     /// one line, then made smaller, and at last the remaining ones are only counted.
     pub(super) fn column(entries: &[Entry], look: &Look, room: f64, height: f64) -> Self {
         let [full, smaller, smallest] = [1.0, 0.88, 0.76].map(|share| share * look.legend);
-        let attempts = [(full, 3), (full, 2), (full, 1), (smaller, 2), (smaller, 1)];
+        let attempts =
+            [(full, 3), (full, 2), (full, 1), (smaller, 2), (smaller, 1), (smallest, 2), (smallest, 1)];
         // Smaller labels say more than labels with a part left out.
         for may_elide in [false, true] {
             for (size, lines) in attempts {

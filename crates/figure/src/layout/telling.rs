@@ -1,22 +1,40 @@
 //! Labels that are cut short and still tell their entries apart.
 
-/// Labels as `cut` shortens them. Where two come out the same, what all labels share is left out first.
+/// Labels as `cut` shortens them. Where something is cut off, what all labels share is left out before; where two still
+/// come out the same, what those share; and where even that does not help, they are numbered.
 pub(super) fn distinct(labels: &[&str], cut: impl Fn(&str) -> Vec<String>) -> Vec<Vec<String>> {
     let plain: Vec<Vec<String>> = labels.iter().map(|label| cut(label)).collect();
-    let clashes = |cut: &[Vec<String>]| {
-        (0..cut.len()).any(|one| (0..one).any(|other| cut[one] == cut[other] && labels[one] != labels[other]))
-    };
-    if !clashes(&plain) {
+    let whole =
+        |cut: &[String], label: &str| cut.iter().all(|line| !line.contains('…')) || label.contains('…');
+    if plain.iter().zip(labels).all(|(cut, label)| whole(cut, label)) && clashing(labels, &plain).is_empty() {
         return plain;
     }
-    let shared: Vec<String> = telling(labels);
-    let without: Vec<Vec<String>> = shared.iter().map(|label| cut(label)).collect();
-    if !clashes(&without) {
-        return without;
+    let mut short: Vec<String> = telling(labels);
+    let mut shown: Vec<Vec<String>> = short.iter().map(|label| cut(label)).collect();
+    for group in clashing(labels, &shown) {
+        let own: Vec<&str> = group.iter().map(|index| labels[*index]).collect();
+        for (index, label) in group.iter().zip(telling(&own)) {
+            shown[*index] = cut(&label);
+            short[*index] = label;
+        }
     }
-    // Only a number still fits.
-    let numbered = shared.iter().enumerate();
-    numbered.map(|(number, label)| cut(&format!("({}) {label}", number + 1))).collect()
+    for index in clashing(labels, &shown).into_iter().flatten() {
+        shown[index] = cut(&format!("({}) {}", index + 1, short[index]));
+    }
+    shown
+}
+
+/// Groups of different labels that look the same.
+fn clashing(labels: &[&str], shown: &[Vec<String>]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for index in 0..shown.len() {
+        match groups.iter_mut().find(|group| shown[group[0]] == shown[index]) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups.retain(|group| group.iter().any(|index| labels[*index] != labels[group[0]]));
+    groups
 }
 
 /// Each label without the words that all of them have; three dots stand for what is left out.
@@ -60,6 +78,20 @@ mod tests {
         assert_eq!(plain[0], plain[1], "otherwise this shows nothing");
         let short = distinct(&labels, |label| vec![label.chars().take(14).collect()]);
         assert_eq!(short[2], ["… epsilon=3 …"]);
+    }
+
+    #[test]
+    fn labels_that_clash_lose_what_they_share_and_no_others() {
+        let labels = ["first of all ratio=1 (x)", "first of all ratio=2 (x)", "alone"];
+        let ends = |label: &str| match label.chars().count() > 12 {
+            true => {
+                vec![format!("{}…{}", label.chars().take(5).collect::<String>(), &label[label.len() - 3..])]
+            }
+            false => vec![label.to_string()],
+        };
+        let short = distinct(&labels, ends);
+        assert_eq!(short[2], ["alone"]);
+        assert_eq!((short[0][0].as_str(), short[1][0].as_str()), ("… ratio=1 …", "… ratio=2 …"));
     }
 
     #[test]

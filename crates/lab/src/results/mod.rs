@@ -9,7 +9,7 @@ mod tables;
 mod topologies;
 
 pub use bounds::{LowerBound, LowerBounds, Theory, no_theory};
-pub use figures::{redraw, remove_figures, with_band};
+pub use figures::{Wanted, redraw, remove_figures, with_band};
 pub use statistics::{Estimate, t_quantile};
 pub use summary::Summary;
 pub use table::{grouped, plus_minus, promises, readable, table};
@@ -65,8 +65,11 @@ pub fn write(
         Some(label) => LabError::Failed(format!("the finished runs of {label} can no longer be read")),
         None => error,
     })?;
-    figures::draw(path, manifest, &drawn, theory)?;
-    topologies::draw(&experiment.catalogue, path, manifest)?;
+    let mut figures = figures::draw(path, manifest, drawn, theory)?;
+    if topologies::draw(&experiment.catalogue, path, manifest)? {
+        figures.push(topologies::FILE.into());
+    }
+    remove_figures(path, &figures)?;
     let sheet = tables::summary(manifest, &summaries);
     tables::write_summary(path, &sheet)?;
     let with_clients = tables::clients::write(path, &manifest.entries, &by_client)?;
