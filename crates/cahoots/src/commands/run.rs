@@ -120,7 +120,7 @@ fn report(outcome: &Outcome, title: &str, seeds: usize, json: bool, quiet: bool)
     };
     print::out(&format!(
         "{title} ({over})\n\n{}\n{promises}results: {folder}: summary.csv, curves.parquet, columns.md, manifest.json,\n\
-         regret.svg and other figures (.svg, .png, .pdf)\n",
+         regret.svg and other figures (.svg, .png, .pdf); `cahoots report {folder}` makes a page of it\n",
         table(&outcome.summaries)
     ))
 }

@@ -26,6 +26,7 @@ pub(crate) fn figure(figure: &Figure, size: Option<Size>) -> Result<Scene, Figur
     let mut scene = Scene::new(width, height, figure.title.trim());
     let mut grid = Grid { charts: vec![chart], columns: 1, cell: (width, height) };
     grid.draw(&mut scene, Spot::new(0.0, 0.0));
+    scene.readings.iter_mut().for_each(|reading| reading.panel.clear());
     Ok(scene)
 }
 

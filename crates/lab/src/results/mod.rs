@@ -9,13 +9,13 @@ mod tables;
 mod topologies;
 
 pub use bounds::{LowerBound, LowerBounds, Theory, no_theory};
-pub use figures::{Wanted, redraw, remove_figures, with_band};
+pub use figures::{Named, Wanted, pictures, redraw, remove_figures, with_band, world_names};
 pub use statistics::{Estimate, t_quantile};
 pub use summary::Summary;
 pub use table::{grouped, plus_minus, promises, readable, table};
 pub use tables::curves::{SeedCurve, read as read_curves};
 pub use tables::timing::{Timings, note as note_timing};
-pub use topologies::{draw as draw_topologies, picture as topology_picture};
+pub use topologies::{diagrams as topology_diagrams, draw as draw_topologies, picture as topology_picture};
 
 use crate::error::LabError;
 use crate::experiment::{Entry, Experiment};

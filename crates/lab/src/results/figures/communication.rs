@@ -98,7 +98,9 @@ fn trade_offs(block: &[&Drawn], objectives: bool) -> Vec<Series> {
     let mut lines: Vec<(Vec<Choice>, Vec<&Drawn>)> = Vec::new();
     for entry in block {
         let others = entry.own_but(&along);
-        match lines.iter_mut().find(|(known, _)| *known == others) {
+        // Regrets against different objectives are not joined.
+        let same = |own: &[&Drawn]| own[0].about.objective == entry.about.objective;
+        match lines.iter_mut().find(|(known, own)| *known == others && same(own)) {
             Some((_, own)) => own.push(entry),
             None => lines.push((others, vec![entry])),
         }
@@ -108,7 +110,7 @@ fn trade_offs(block: &[&Drawn], objectives: bool) -> Vec<Series> {
             .iter()
             .map(|entry| dot(entry, entry.choice(&along).map(swept::text).unwrap_or_default()))
             .collect();
-        let objective = if objectives { format!(" [{}]", first.about.objective) } else { String::new() };
+        let objective = if objectives { format!(" [{}]", own[0].about.objective) } else { String::new() };
         let name = [first.about.block_label.clone(), swept::listed(&others)];
         let name = name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
         Series::connected_dots(format!("{name}{objective} ({along})"), dots)

@@ -21,7 +21,11 @@ const MOST_NAMED: usize = 6;
 pub(super) fn figure(material: &Material<'_>) -> Option<Named> {
     let mut blocks: Vec<Vec<&Drawn>> = Vec::new();
     for entry in &material.drawn {
-        match blocks.iter_mut().find(|block| block[0].about.block == entry.about.block) {
+        // Cells of one map are compared.
+        let same = |other: &Drawn| {
+            other.about.block == entry.about.block && other.about.objective == entry.about.objective
+        };
+        match blocks.iter_mut().find(|block| same(block[0])) {
             Some(block) => block.push(entry),
             None => blocks.push(vec![entry]),
         }
@@ -29,7 +33,7 @@ pub(super) fn figure(material: &Material<'_>) -> Option<Named> {
     let mut maps = Vec::new();
     let mut shown: Vec<&Drawn> = Vec::new();
     for block in &blocks {
-        let own = of_block(block);
+        let own = of_block(block, material.objectives_differ());
         if !own.is_empty() {
             shown.extend(block);
         }
@@ -68,7 +72,7 @@ pub(super) fn figure(material: &Material<'_>) -> Option<Named> {
 }
 
 /// Two keys with most values go across and up; every choice of the others is a map of its own.
-fn of_block(block: &[&Drawn]) -> Vec<HeatMap> {
+fn of_block(block: &[&Drawn], objectives: bool) -> Vec<HeatMap> {
     let values = |key: &str| swept::distinct(block.iter().filter_map(|entry| entry.choice(key)));
     let mut keys: Vec<(String, Vec<Json>)> =
         block[0].choices.iter().map(|choice| (choice.key.clone(), values(&choice.key))).collect();
@@ -81,7 +85,8 @@ fn of_block(block: &[&Drawn]) -> Vec<HeatMap> {
             entry.choices.iter().filter(|choice| choice.key != *x && choice.key != *y).cloned().collect();
         let known = maps.iter().position(|(known, _)| *known == others);
         let index = known.unwrap_or_else(|| {
-            let name = [entry.about.block_label.clone(), swept::listed(&others)];
+            let objective = if objectives { format!("[{}]", entry.about.objective) } else { String::new() };
+            let name = [entry.about.block_label.clone(), swept::listed(&others), objective];
             let title = name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
             let rows = vec![vec![None; across.len()]; up.len()];
             let names = |values: &[Json]| values.iter().map(text).collect::<Vec<_>>();

@@ -29,8 +29,8 @@ const MOST_PANELS: usize = 36;
 /// From this ratio of largest to smallest on, an axis is logarithmic.
 const WIDE: f64 = 20.0;
 
-/// A figure and its name.
-pub(in crate::results) type Named = (String, Box<dyn Picture>);
+/// A figure and its name, which is that of its files without their ending.
+pub type Named = (String, Box<dyn Picture>);
 
 /// Which figures are drawn, and how.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,8 +52,6 @@ struct Material<'a> {
     manifest: &'a Manifest,
     theory: Theory,
     drawn: Vec<Drawn>,
-    /// The keys in which worlds differ.
-    stages: Vec<Vec<Choice>>,
     log_y: bool,
 }
 
@@ -76,6 +74,23 @@ pub fn redraw(
         remove_figures(folder, &names)?;
     }
     Ok(names)
+}
+
+/// The manifest of a finished run, and its figures by name.
+pub fn pictures(folder: &Path, theory: Theory) -> Result<(Manifest, Vec<Named>), LabError> {
+    let (manifest, drawn) = read(folder)?;
+    let figures = figures(&manifest, drawn, theory, &Wanted::default())?;
+    Ok((manifest, figures))
+}
+
+/// What sets each world of a run apart, section included; empty where there is one.
+pub fn world_names(manifest: &Manifest) -> Vec<String> {
+    let choices = swept::of_stages(manifest);
+    let name = |(stage, choices): (&serde_json::Value, &Vec<Choice>)| match swept::listed(choices) {
+        none if none.is_empty() => stage["label"].as_str().unwrap_or_default().to_string(),
+        some => some,
+    };
+    manifest.stages.iter().zip(&choices).map(name).collect()
 }
 
 /// The manifest of a finished run, and what figures show of its entries.
@@ -128,7 +143,7 @@ pub(super) fn figures(
         .into_iter()
         .map(|entry| Drawn { choices: swept::of_entry(&entry.about, &stages), ..entry })
         .collect();
-    let material = Material { manifest, theory, drawn, stages, log_y: wanted.log_y };
+    let material = Material { manifest, theory, drawn, log_y: wanted.log_y };
     if let Some(key) = &wanted.against {
         return against::only(&material, key).map(|figure| vec![figure]);
     }
@@ -162,12 +177,7 @@ impl Material<'_> {
 
     /// What sets a world apart, section included.
     fn stage_title(&self, stage: usize) -> String {
-        match swept::listed(&self.stages[stage]) {
-            none if none.is_empty() => {
-                self.manifest.stages[stage]["label"].as_str().unwrap_or_default().into()
-            }
-            some => some,
-        }
+        world_names(self.manifest).swap_remove(stage)
     }
 
     /// The entries, world by world.
