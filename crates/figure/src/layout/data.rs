@@ -1,6 +1,9 @@
 use super::range::{Fit, Range, Undrawable, coordinate};
 use crate::{Axis, Figure, Mark, Point, Scale};
 
+/// The least and the greatest value.
+pub(crate) type Ends = (f64, f64);
+
 /// The data of a figure that can be drawn, in coordinates of its axes.
 #[derive(Debug)]
 pub(super) struct Data {
@@ -10,7 +13,7 @@ pub(super) struct Data {
     pub x: Option<Range>,
     pub y: Option<Range>,
     /// The least and the greatest value of each axis.
-    ends: (Option<(f64, f64)>, Option<(f64, f64)>),
+    ends: (Option<Ends>, Option<Ends>),
     not_finite: usize,
     not_positive: usize,
 }
@@ -143,7 +146,7 @@ impl Data {
     }
 
     /// The least and the greatest value, across and upwards; what axes ask for is left aside.
-    pub(super) fn extents(&self) -> (Option<(f64, f64)>, Option<(f64, f64)>) {
+    pub(super) fn extents(&self) -> (Option<Ends>, Option<Ends>) {
         self.ends
     }
 }

@@ -1,7 +1,7 @@
 //! Charts in a grid; a figure of its own is a grid of one.
 
 use super::chart::{Chart, LegendPlace, Margins};
-use super::data::Data;
+use super::data::{Data, Ends};
 use super::legend::{Entry, Legend};
 use super::look::{LEADING, Look};
 use crate::drawing::{Anchor, Pen, Rect, Scene, Spot, Text, wrap};
@@ -98,9 +98,6 @@ pub(crate) fn extents(figures: &[Figure]) -> (Option<Ends>, Option<Ends>) {
     let each = figures.iter().map(|figure| Data::new(figure).extents());
     each.fold((None, None), |(x, y), (own_x, own_y)| (join(x, own_x), join(y, own_y)))
 }
-
-/// The least and the greatest value.
-type Ends = (f64, f64);
 
 /// Charts whose frames line up.
 struct Grid<'a> {

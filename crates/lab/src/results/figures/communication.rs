@@ -25,9 +25,7 @@ pub(super) fn figure(material: &Material<'_>) -> Option<Named> {
     let several = stages.len() > 1;
     let mut panels = Vec::new();
     // A world in which nobody sends anything has no panel.
-    for (stage, entries) in
-        stages.into_iter().filter(|(_, entries)| entries.iter().any(|entry| talks(&entry)))
-    {
+    for (stage, entries) in stages.into_iter().filter(|(_, entries)| entries.iter().any(talks)) {
         let world = if several { material.stage_title(stage) } else { String::new() };
         for (name, series) in parts(material, &entries) {
             let title = [name, world.clone()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();

@@ -34,6 +34,9 @@ pub(super) const COLUMNS: [&str; 12] = [
     "received_bytes",
 ];
 
+/// A run's seed, and its clients where they were counted.
+pub(in crate::results) type Run = (u64, Option<Vec<ClientTotals>>);
+
 /// One client in one run.
 struct Row<'a> {
     entry: usize,
@@ -47,7 +50,7 @@ struct Row<'a> {
 pub(in crate::results) fn write(
     folder: &Path,
     entries: &[ManifestEntry],
-    records: &[Vec<(u64, Option<Vec<ClientTotals>>)>],
+    records: &[Vec<Run>],
 ) -> Result<bool, LabError> {
     let (csv, parquet) = (folder.join(CSV), folder.join(PARQUET));
     if records.iter().flatten().any(|(_, clients)| clients.is_none()) {
@@ -57,7 +60,7 @@ pub(in crate::results) fn write(
     }
     let rows = |entry: usize| -> Vec<Row<'_>> {
         let about = &entries[entry];
-        let of = move |(seed, clients): &(u64, Option<Vec<ClientTotals>>)| {
+        let of = move |(seed, clients): &Run| {
             let seed = *seed;
             let each = clients.clone().unwrap_or_default().into_iter().enumerate();
             each.map(move |(client, totals)| Row { entry, about, seed, client, totals }).collect::<Vec<_>>()
