@@ -29,6 +29,7 @@ enum Command {
     Reproduce(commands::reproduce::Args),
     Plan(commands::plan::Args),
     Plot(commands::plot::Args),
+    Report(commands::report::Args),
     Algorithms(commands::algorithms::Args),
     Environments(commands::environments::Args),
     Serve(commands::serve::Args),
@@ -63,6 +64,7 @@ cahoots: federated bandit learning
   cahoots audit                    measured privacy against stated privacy
   cahoots merge DIR ...            the parts of a run (run --shard K/N) into the whole
   cahoots plot DIR                 the figures of earlier results again
+  cahoots report DIR               earlier results as a page, in one file
   cahoots serve FILE.toml          a coordinator
   cahoots client FILE.toml         a client beside an app: local HTTP, durable, works offline
   cahoots status FILE.toml         what either is doing; also members, params, drain, backup, restore,
@@ -124,7 +126,8 @@ fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
         Some(Command::Run(args)) => commands::run::run(args, &known.simulated),
         Some(Command::Reproduce(args)) => commands::reproduce::run(args, &known.simulated),
         Some(Command::Plan(args)) => commands::plan::run(args, &known.simulated),
-        Some(Command::Plot(args)) => commands::plot::run(&args, &known.simulated),
+        Some(Command::Plot(args)) => commands::plot::run(args, &known.simulated),
+        Some(Command::Report(args)) => commands::report::run(&args, &known.simulated),
         Some(Command::Algorithms(args)) => commands::algorithms::run(&args, &known.simulated),
         Some(Command::Environments(args)) => commands::environments::run(&args, &known.simulated),
         Some(Command::Serve(args)) => commands::serve::run(&args, &known.live),

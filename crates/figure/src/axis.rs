@@ -5,17 +5,26 @@ pub struct Axis {
     pub label: String,
     /// How values become positions.
     pub scale: Scale,
+    /// Values that are shown whatever the data are, the smaller first.
+    pub range: Option<(f64, f64)>,
+    /// What stands at 0, 1, 2, ... in place of numbers; empty for an axis of numbers.
+    pub names: Vec<String>,
 }
 
 impl Axis {
     /// An axis with a linear scale.
     pub fn linear(label: impl Into<String>) -> Self {
-        Self { label: label.into(), scale: Scale::Linear }
+        Self { label: label.into(), ..Self::default() }
+    }
+
+    /// An axis of names: the first at 0, the next at 1, and so on.
+    pub fn names(label: impl Into<String>, names: Vec<String>) -> Self {
+        Self { label: label.into(), names, ..Self::default() }
     }
 
     /// An axis with a logarithmic scale.
     pub fn log(label: impl Into<String>) -> Self {
-        Self { label: label.into(), scale: Scale::Log }
+        Self { label: label.into(), scale: Scale::Log, ..Self::default() }
     }
 }
 

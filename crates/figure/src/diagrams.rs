@@ -3,7 +3,7 @@
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 use crate::drawing::{Anchor, Colour, Outline, Pen, Rect, Scene, Shape, Spot, Stroke, Text, elide};
-use crate::{FigureError, Picture};
+use crate::{FigureError, Picture, Size};
 
 /// Several diagrams in a grid under one title.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,7 +38,7 @@ const PADDING: f64 = 14.0;
 const NUMBERED: usize = 40;
 
 impl Picture for Diagrams {
-    fn scene(&self) -> Result<Scene, FigureError> {
+    fn scene_in(&self, _: Option<Size>) -> Result<Scene, FigureError> {
         let columns = self.columns.clamp(1, self.diagrams.len().max(1));
         let rows = self.diagrams.len().div_ceil(columns);
         let top = if self.title.is_empty() { PADDING } else { PADDING + TITLE * 1.6 };

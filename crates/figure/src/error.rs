@@ -15,7 +15,7 @@ pub enum FigureError {
         /// The longest side allowed.
         limit: u64,
     },
-    /// The PNG encoder failed.
-    #[error("cannot encode the picture as PNG: {0}")]
+    /// An encoder failed.
+    #[error("cannot encode the picture: {0}")]
     Encode(String),
 }

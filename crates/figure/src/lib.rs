@@ -1,28 +1,33 @@
-//! Figures for papers and reports: one description, drawn as SVG and as PNG.
+//! Figures for papers and reports: one description, drawn as SVG, PNG and PDF.
 //!
 //! A [`Figure`] says what is to be seen (axes, series, a note); layout, colours, ticks and the
-//! legend's place follow from it. [`Panels`] puts several figures in a grid. The same description
+//! legend's place follow from it. [`Panels`] puts several figures in a grid, [`HeatMaps`] show a value
+//! over two settings. The same description
 //! always gives the same bytes: the font is part of the crate, nothing is read from the system, and
 //! nothing is written to it.
 //!
 //! The code has three parts: the description (this folder), `layout` (where everything goes) and
-//! `drawing` (a scene of shapes and texts, and its two renderers). How results become a figure is
+//! `drawing` (a scene of shapes and texts, and its three renderers). How results become a figure is
 //! not decided here.
 
 mod axis;
 mod diagrams;
 mod drawing;
 mod error;
+mod heat_map;
 mod layout;
 mod panels;
 mod picture;
+mod reading;
 mod series;
 
 pub use axis::{Axis, Scale};
 pub use diagrams::{Diagram, Diagrams};
 pub use error::FigureError;
+pub use heat_map::{HeatMap, HeatMaps};
 pub use panels::Panels;
-pub use picture::Picture;
+pub use picture::{Picture, Size};
+pub use reading::{ReadPoint, Reading};
 pub use series::{Mark, Point, Series};
 
 pub use drawing::Scene;
@@ -65,7 +70,7 @@ pub struct Figure {
 }
 
 impl Picture for Figure {
-    fn scene(&self) -> Result<Scene, FigureError> {
-        layout::figure(self)
+    fn scene_in(&self, size: Option<Size>) -> Result<Scene, FigureError> {
+        layout::figure(self, size)
     }
 }

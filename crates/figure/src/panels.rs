@@ -1,5 +1,5 @@
 use crate::drawing::Scene;
-use crate::{Figure, FigureError, Picture, layout};
+use crate::{Figure, FigureError, Picture, Size, layout};
 
 /// Several figures in a grid under one title.
 ///
@@ -15,8 +15,20 @@ pub struct Panels {
     pub panels: Vec<Figure>,
 }
 
+impl Panels {
+    /// The same with one scale on each axis, so that heights can be compared across panels.
+    pub fn on_one_scale(mut self) -> Self {
+        let (x, y) = layout::extents(&self.panels);
+        for panel in &mut self.panels {
+            panel.x.range = x.or(panel.x.range);
+            panel.y.range = y.or(panel.y.range);
+        }
+        self
+    }
+}
+
 impl Picture for Panels {
-    fn scene(&self) -> Result<Scene, FigureError> {
-        layout::panels(self)
+    fn scene_in(&self, size: Option<Size>) -> Result<Scene, FigureError> {
+        layout::panels(self, size)
     }
 }

@@ -328,7 +328,14 @@ fn awkward_series() -> impl Strategy<Value = Series> {
 fn awkward_figure() -> impl Strategy<Value = Figure> {
     let axis = || {
         let scale = prop_oneof![Just(Scale::Linear), Just(Scale::Log)];
-        (".{0,40}", scale).prop_map(|(label, scale)| Axis { label, scale })
+        let range = proptest::option::of((awkward_number(), awkward_number()));
+        let names = proptest::collection::vec(".{0,12}", 0..4);
+        (".{0,40}", scale, range, names).prop_map(|(label, scale, range, names)| Axis {
+            label,
+            scale,
+            range,
+            names,
+        })
     };
     let series = proptest::collection::vec(awkward_series(), 0..6);
     (".{0,60}", axis(), axis(), series, proptest::option::of(".{0,60}"))
@@ -349,7 +356,8 @@ proptest! {
 
     #[test]
     fn no_input_breaks_a_png(figures in proptest::collection::vec(awkward_figure(), 0..3), columns in 0_usize..4) {
-        let panels = Panels { title: "Any".into(), columns, panels: figures };
+        let panels = Panels { title: "Any".into(), columns, panels: figures }.on_one_scale();
+        prop_assert!(panels.pdf().unwrap().starts_with(b"%PDF-"));
         prop_assert!(Pixmap::decode_png(&panels.png().unwrap()).is_ok());
     }
 }

@@ -109,3 +109,37 @@ fn a_grid_beyond_measure_is_refused() {
     assert!(matches!(error, FigureError::TooLarge { .. }));
     assert!(error.to_string().contains("fewer panels"));
 }
+
+#[test]
+fn on_one_scale_equal_heights_mean_equal_values() {
+    let panel = |top: f64| Figure {
+        y: Axis::linear("Regret"),
+        series: vec![Series::line("a", vec![Point::new(0.0, 0.0), Point::new(10.0, top)])],
+        ..Figure::default()
+    };
+    let panels = Panels { title: String::new(), columns: 2, panels: vec![panel(10.0), panel(100.0)] };
+    let heights = |panels: &Panels| -> Vec<f64> {
+        let scene = panels.scene().unwrap();
+        scene.readings().iter().map(|reading| reading.points[1].at.1 - reading.points[0].at.1).collect()
+    };
+    let apart = heights(&panels);
+    assert!((apart[0] - apart[1]).abs() < 1.0, "without, both fill their frame");
+    let together = heights(&panels.on_one_scale());
+    assert!((together[1] / together[0] - 10.0).abs() < 0.1, "{together:?}");
+}
+
+#[test]
+fn an_axis_of_names_shows_them_in_place_of_numbers() {
+    let names: Vec<String> = ["uniform", "zipf", "inf"].map(String::from).to_vec();
+    let points = (0..3).map(|n| Point::new(f64::from(n), 1.0 + f64::from(n))).collect();
+    let figure = Figure {
+        x: Axis::names("arrivals", names.clone()),
+        series: vec![Series::connected_dots("a", points)],
+        ..Figure::default()
+    };
+    let scene = figure.scene().unwrap();
+    let svg = scene.svg();
+    assert!(names.iter().all(|name| svg.contains(&format!(">{name}<"))), "{svg}");
+    let read: Vec<&str> = scene.readings()[0].points.iter().map(|point| point.x.as_str()).collect();
+    assert_eq!(read, ["uniform", "zipf", "inf"]);
+}

@@ -103,6 +103,7 @@ impl Builder {
             command: Vec::new(),
             stop: &AtomicBool::new(false),
             theory: no_theory,
+            per_client: false,
         };
         run(&self.read(catalogue)?, out, &options)
     }

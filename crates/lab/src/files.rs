@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use cahoots_figure::Picture;
+use cahoots_figure::{Picture, Size};
 use tempfile::{Builder, NamedTempFile};
 
 use crate::error::LabError;
@@ -23,17 +23,61 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
     Prepared::new(path.to_path_buf(), fill)?.put()
 }
 
-/// Draws `stem.svg` and `stem.png` (at twice the scale), creating the folder if needed. Both are prepared
-/// before either is put in place.
+/// A form that a picture can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For pages: sharp at every size.
+    Svg,
+    /// For everything else: pixels, at twice the scale.
+    Png,
+    /// For papers.
+    Pdf,
+}
+
+impl Format {
+    /// All there are.
+    pub const ALL: [Format; 3] = [Format::Svg, Format::Png, Format::Pdf];
+
+    /// How names of such files end.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Format::Svg => "svg",
+            Format::Png => "png",
+            Format::Pdf => "pdf",
+        }
+    }
+}
+
+/// Draws `stem.svg`, `stem.png` (at twice the scale) and `stem.pdf`, creating the folder if needed.
 pub fn draw(stem: &Path, picture: &dyn Picture) -> Result<(), LabError> {
-    let (svg, png) = (picture.svg()?, picture.png()?);
+    draw_as(stem, picture, None, &[])
+}
+
+/// Draws a picture in some forms (all where none is named) and a size. All are prepared before any is put in place.
+pub fn draw_as(
+    stem: &Path,
+    picture: &dyn Picture,
+    size: Option<Size>,
+    formats: &[Format],
+) -> Result<(), LabError> {
+    let scene = picture.scene_in(size)?;
     if let Some(folder) = stem.parent() {
         fs::create_dir_all(folder).map_err(|error| LabError::io("create", folder, &error))?;
     }
-    let svg = Prepared::new(with_suffix(stem, ".svg"), |file| file.write_all(svg.as_bytes()))?;
-    let png = Prepared::new(with_suffix(stem, ".png"), |file| file.write_all(&png))?;
-    svg.put()?;
-    png.put()
+    let formats = if formats.is_empty() { &Format::ALL[..] } else { formats };
+    let prepared: Result<Vec<Prepared>, LabError> = formats
+        .iter()
+        .map(|format| {
+            let bytes = match format {
+                Format::Svg => scene.svg().into_bytes(),
+                Format::Png => scene.png()?,
+                Format::Pdf => scene.pdf()?,
+            };
+            let path = with_suffix(stem, &format!(".{}", format.ending()));
+            Prepared::new(path, |file| file.write_all(&bytes))
+        })
+        .collect();
+    prepared?.into_iter().try_for_each(Prepared::put)
 }
 
 /// Appends rather than replaces an extension: a stem may contain dots (`epsilon-0.5`).
@@ -116,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_two_files_and_nothing_else() {
+    fn a_picture_is_three_files_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let stem = folder.path().join("new").join("epsilon-0.5");
         let figure = Figure { title: "A title".into(), ..Figure::default() };
@@ -126,10 +170,11 @@ mod tests {
         let names = fs::read_dir(stem.parent().unwrap()).unwrap();
         let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
-        assert_eq!(names, ["epsilon-0.5.png", "epsilon-0.5.svg"]);
+        assert_eq!(names, ["epsilon-0.5.pdf", "epsilon-0.5.png", "epsilon-0.5.svg"]);
         let read = |suffix| fs::read(with_suffix(&stem, suffix)).unwrap();
         assert_eq!(read(".svg"), figure.svg().unwrap().into_bytes());
         assert_eq!(read(".png"), figure.png().unwrap());
+        assert_eq!(read(".pdf"), figure.pdf().unwrap());
     }
 
     #[test]

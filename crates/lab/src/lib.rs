@@ -1,7 +1,7 @@
 //! The laboratory: experiment files, runs, results and figures.
 //!
 //! An [`experiment`] file is read and checked, [`run`] runs every entry with
-//! every seed and keeps what is done, [`results`] sums up and draws, [`audit`] measures what private
+//! every seed and keeps what is done, [`results`] sums up and draws, [`report`] makes a page of it, [`audit`] measures what private
 //! mechanisms give away. Papers, and what they prove, are not known here.
 
 pub mod audit;
@@ -11,6 +11,7 @@ mod error;
 pub mod experiment;
 pub mod files;
 mod load;
+pub mod report;
 pub mod results;
 pub mod run;
 mod say;

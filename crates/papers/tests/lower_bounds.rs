@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use cahoots_lab::experiment::Source;
-use cahoots_lab::results::{Summary, redraw};
+use cahoots_lab::results::{Summary, Wanted, redraw};
 use cahoots_lab::run::{Options, Start, run};
 use cahoots_lab::{catalogue, from_text};
 use cahoots_papers::lower_bounds;
@@ -35,6 +35,7 @@ fn go(text: &str, out: &Path) -> Vec<Summary> {
         command: vec!["cahoots".into()],
         stop: &stop,
         theory: lower_bounds,
+        per_client: false,
     };
     run(&experiment, out, &options).unwrap().summaries
 }
@@ -49,7 +50,7 @@ fn a_known_game_is_shown_beside_its_lower_bounds() {
     let first = drawn();
     assert!(first.contains("lower bound (Theorem 1)") && first.contains("Conjecture 1"));
     assert!(first.contains("bounds: for T to infinity, without communication"));
-    redraw(&catalogue(), &out, lower_bounds).unwrap();
+    redraw(&catalogue(), &out, &out, lower_bounds, &Wanted::default()).unwrap();
     assert_eq!(drawn(), first);
 }
 

@@ -21,7 +21,7 @@ pub use books::MessageObserver;
 
 use self::books::{Books, Sending};
 use crate::arrivals::Arrivals;
-use crate::ledger::Ledger;
+use crate::ledger::{ClientTotals, Ledger};
 use crate::network::{Network, Wire};
 use crate::rewards::{Fate, Rewards};
 use crate::world::World;
@@ -35,6 +35,8 @@ pub struct Options {
     pub restore: bool,
     /// Never run planned pulls as a block.
     pub single_steps: bool,
+    /// Count client by client, too.
+    pub per_client: bool,
 }
 
 /// A federation in a world, by type: step by step, or to its end.
@@ -148,6 +150,10 @@ impl<A: Algorithm> Simulation<A> {
         let seat = seats.seat(NodeId::SERVER);
         let horizon = setting.horizon;
         let server = A::server(&valid, &seat);
+        let mut ledger = Ledger::new(horizon);
+        if options.per_client {
+            ledger.clients = vec![ClientTotals::default(); clients.len()];
+        }
         let engine = Engine {
             server: Host::new(seat, server),
             arrivals,
@@ -161,7 +167,7 @@ impl<A: Algorithm> Simulation<A> {
             clipped,
             joined: vec![false; clients.len()],
             clients,
-            books: Books { wire: Wire::new(network, seed), ledger: Ledger::new(horizon), observer: None },
+            books: Books { wire: Wire::new(network, seed), ledger, observer: None },
             wakes: BTreeSet::new(),
             late: BTreeMap::new(),
             effects: Effects::default(),
@@ -242,6 +248,7 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
         if self.clipped.is_some_and(|(low, high)| pull.reward < low || pull.reward > high) {
             self.books.ledger.clipped_rewards += 1;
         }
+        self.books.ledger.by_client(node, 1, pull.best - pull.expected, pull.reward);
         if waits {
             self.books.ledger.waited(1, pull.best - pull.expected);
         }

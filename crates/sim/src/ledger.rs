@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
-use cahoots_core::{Fact, Message, NodeId, ReleaseFact, Tick, Traffic};
+use cahoots_core::{Fact, Kind, Message, NodeId, ReleaseFact, Tick, Traffic};
 use cahoots_privacy::Accountant;
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +93,25 @@ pub struct Totals {
     pub clipped_rewards: u64,
 }
 
+/// What one client's part of a run comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientTotals {
+    /// Interactions.
+    pub steps: u64,
+    /// Pseudo-regret, without any loss for communication.
+    pub regret: f64,
+    /// Realised reward.
+    pub reward: f64,
+    /// Charged messages that it sent.
+    pub sent: u64,
+    /// Charged messages that were sent to it.
+    pub received: u64,
+    /// Encoded bytes of those that it sent.
+    pub sent_bytes: u64,
+    /// Encoded bytes of those that were sent to it.
+    pub received_bytes: u64,
+}
+
 /// Facts of one run: its [`Totals`], which it can be read as, and all that is behind them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ledger {
@@ -114,6 +133,9 @@ pub struct Ledger {
     pub accountant: Accountant,
     /// The run over time.
     pub curve: Vec<CurvePoint>,
+    /// Client by client, where that was asked for; empty otherwise.
+    #[serde(skip)]
+    pub clients: Vec<ClientTotals>,
     #[serde(skip)]
     every: u64,
     #[serde(skip)]
@@ -146,6 +168,7 @@ impl Ledger {
             releases: Vec::new(),
             accountant: Accountant::default(),
             curve: Vec::new(),
+            clients: Vec::new(),
             every: horizon.div_ceil(CURVE_POINTS).max(1),
             horizon,
         }
@@ -167,6 +190,15 @@ impl Ledger {
         self.tally(pulls, Worth { expected: block.expected, best: block.best }, block.sides);
     }
 
+    /// Whose pulls they were: so many, each with this regret, with this reward in all.
+    pub fn by_client(&mut self, client: NodeId, pulls: u64, regret: f64, reward: f64) {
+        if let Some(own) = self.clients.get_mut(client.index()) {
+            own.steps += pulls;
+            own.regret += regret * pulls as f64;
+            own.reward += reward;
+        }
+    }
+
     /// Pulls that were made while waiting for others, and each one's regret.
     pub fn waited(&mut self, pulls: u64, regret: f64) {
         self.waiting_regret += regret * pulls as f64;
@@ -184,8 +216,21 @@ impl Ledger {
     }
 
     /// A message that was sent (once, however often the network repeats it).
-    pub fn message(&mut self, message: &impl Message) {
+    pub fn message(&mut self, from: NodeId, to: NodeId, message: &impl Message) {
         self.traffic.count(message);
+        if self.clients.is_empty() || message.kind() == Kind::Control {
+            return;
+        }
+        // The server is nobody's index.
+        let bytes = message.wire_len() as u64;
+        if let Some(sender) = self.clients.get_mut(from.index()) {
+            sender.sent += 1;
+            sender.sent_bytes += bytes;
+        }
+        if let Some(receiver) = self.clients.get_mut(to.index()) {
+            receiver.received += 1;
+            receiver.received_bytes += bytes;
+        }
     }
 
     /// What a machine reported.

@@ -164,8 +164,12 @@ pub fn late_and_lost_rewards_are_survived<A: Algorithm>(
     let rewards = Rewards { delay: 7, loss: 0.3, patience: Some(9) };
     let scenario = Scenario { rewards, ..scenario.clone() };
     let plain = finished::<A>(worlds, params, &scenario, Options::default());
-    let restored =
-        finished::<A>(worlds, params, &scenario, Options { restore: true, encode: true, single_steps: true });
+    let restored = finished::<A>(
+        worlds,
+        params,
+        &scenario,
+        Options { restore: true, encode: true, single_steps: true, per_client: false },
+    );
     assert_same(&plain, &restored, "late and lost rewards");
     assert!(plain.ledger().abandoned > 0, "{}: no reward was lost", A::NAME);
 }

@@ -14,6 +14,7 @@ mod parameter_tables;
 mod parameters;
 pub(crate) mod plan;
 pub(crate) mod plot;
+pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod serve;

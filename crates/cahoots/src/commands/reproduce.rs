@@ -57,8 +57,8 @@ Examples:
   cahoots reproduce pf-ucb/figure-4 --data DIR           one that reads a dataset
   cahoots reproduce                                      everything; the same command goes on after Ctrl-C
 
-An item's folder holds report.md and report.json (the claims), its figures (.svg and .png), and one
-folder per experiment as `cahoots run` leaves it. The experiment files are in crates/papers/src.";
+An item's folder holds report.md and report.json (the claims), its figures (.svg, .png and .pdf), and one
+folder per experiment as `cahoots run` leaves it; index.html is a page over all papers. The experiment files are in crates/papers/src.";
 
 pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError> {
     let items = reproduce::select(&args.names)?;
@@ -90,6 +90,9 @@ pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError
         } else {
             print::out(&text(&report))?;
         }
+    }
+    if !args.quiet && !args.json {
+        eprintln!("page over all papers: {}", out.join(reproduce::INDEX).display());
     }
     if !skipped.is_empty() {
         let names: Vec<&str> = skipped.iter().map(|item| item.name).collect();

@@ -53,6 +53,9 @@ pub(crate) struct Args {
     /// Replace the run that the folder holds.
     #[arg(long, conflicts_with = "resume")]
     force: bool,
+    /// Also count client by client, into clients.csv and clients.parquet.
+    #[arg(long)]
+    per_client: bool,
     /// Show no progress.
     #[arg(long, short)]
     quiet: bool,
@@ -73,8 +76,9 @@ Examples:
   cahoots run my.toml --json | jq .regret_mean    for scripts
   cahoots run results/my/manifest.json --out again    an earlier run again, seeds included
 
-The folder then holds summary.csv and summary.json, curves.parquet (every run over time),
-regret.svg and regret-vs-communication.svg (and .png), and manifest.json (all it takes to run it again).";
+The folder then holds summary.csv, .parquet and .json, curves.parquet (every run over time), columns.md (what
+the columns are), timing.csv (times and memory), figures (.svg, .png, .pdf), and manifest.json (all it takes to
+run it again).";
 
 pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError> {
     if args.schema {
@@ -109,6 +113,7 @@ pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError
         command: command(std::env::args()),
         stop,
         theory: cahoots_papers::lower_bounds,
+        per_client: args.per_client,
     };
     if let Some(shard) = shard {
         let (folder, runs) = run_shard(&experiment, &out, shard, &options)?;
@@ -221,8 +226,8 @@ pub(super) fn report(
     let warnings: String = outcome.warnings.iter().map(|line| format!("warning: {line}\n")).collect();
     let warnings = if warnings.is_empty() { warnings } else { warnings + "\n" };
     print::out(&format!(
-        "{title} ({over})\n\n{}\n{warnings}{promises}results: {folder}: summary.csv, summary.json, curves.parquet, manifest.json,\n\
-         regret.svg, regret-vs-communication.svg (and .png)\n",
+        "{title} ({over})\n\n{}\n{warnings}{promises}results: {folder}: summary.csv, curves.parquet, columns.md, manifest.json,\n\
+         regret.svg and other figures (.svg, .png, .pdf); `cahoots report {folder}` makes a page of it\n",
         table(&outcome.summaries)
     ))
 }

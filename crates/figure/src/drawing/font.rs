@@ -13,10 +13,11 @@ use super::Label;
 pub(super) const FAMILY: &str =
     "'Liberation Sans', Arial, Helvetica, Arimo, 'DejaVu Sans Condensed', sans-serif";
 
-static FACE: LazyLock<Face<'static>> = LazyLock::new(|| {
-    let bytes = include_bytes!("../../assets/LiberationSans-Regular.ttf");
-    Face::parse(bytes, 0).expect("the bundled font is well-formed")
-});
+/// The file of the font.
+pub(super) const BYTES: &[u8] = include_bytes!("../../assets/LiberationSans-Regular.ttf");
+
+static FACE: LazyLock<Face<'static>> =
+    LazyLock::new(|| Face::parse(BYTES, 0).expect("the bundled font is well-formed"));
 
 /// The font itself.
 pub(super) fn face() -> &'static Face<'static> {

@@ -1,4 +1,5 @@
 use super::Colour;
+use crate::{FigureError, Reading};
 
 /// A picture as a list of shapes and texts, later ones over earlier ones.
 #[derive(Debug)]
@@ -8,6 +9,7 @@ pub struct Scene {
     /// What the picture is, for readers that cannot see it.
     pub(crate) title: String,
     pub(crate) items: Vec<Item>,
+    pub(crate) readings: Vec<Reading>,
 }
 
 #[derive(Debug)]
@@ -20,7 +22,32 @@ pub(crate) enum Item {
 
 impl Scene {
     pub(crate) fn new(width: f64, height: f64, title: &str) -> Self {
-        Self { width, height, title: title.to_owned(), items: Vec::new() }
+        Self { width, height, title: title.to_owned(), items: Vec::new(), readings: Vec::new() }
+    }
+
+    /// Width and height.
+    pub fn size(&self) -> (f64, f64) {
+        (self.width, self.height)
+    }
+
+    /// What can be read off it, series by series.
+    pub fn readings(&self) -> &[Reading] {
+        &self.readings
+    }
+
+    /// As an SVG document; its text stays text.
+    pub fn svg(&self) -> String {
+        super::svg::svg(self)
+    }
+
+    /// As the bytes of a PNG file at twice the scale.
+    pub fn png(&self) -> Result<Vec<u8>, FigureError> {
+        super::png::png(self)
+    }
+
+    /// As the bytes of a PDF file of one page.
+    pub fn pdf(&self) -> Result<Vec<u8>, FigureError> {
+        super::pdf::pdf(self)
     }
 
     /// Puts everything that `draw` adds into a group named `class`.

@@ -3,6 +3,8 @@ use super::frame::{Frame, TICK, TICK_GAP, crisp};
 use super::legend::{Entry, Legend};
 use super::look::{LEADING, Look, MIDDLE};
 use super::marks::Marks;
+use super::range::Range;
+use super::readings;
 use super::ticks::Ticks;
 use crate::Figure;
 use crate::drawing::{
@@ -108,7 +110,7 @@ impl<'a> Chart<'a> {
         let plot = plot(area, margins);
         let frame = Frame::new(
             plot,
-            (self.data.x).map(|x| (x, Ticks::side_by_side(&x, plot.width, self.look.tick))),
+            (self.data.x).map(|x| (x, self.x_ticks(&x, plot.width))),
             self.data.y.zip(self.y_ticks(plot.height)),
         );
         let marks = self.marks(plot);
@@ -127,10 +129,18 @@ impl<'a> Chart<'a> {
             self.draw_words(scene, area, plot);
             self.draw_legend(scene, area, plot, margins.legend);
         });
+        scene.readings.extend(readings::of(self.figure, &self.data, plot));
     }
 
     fn marks(&self, plot: Rect) -> Marks {
         Marks::new(&self.data, &self.pens, plot, &self.look)
+    }
+
+    fn x_ticks(&self, range: &Range, width: f64) -> Ticks {
+        match self.figure.x.names.as_slice() {
+            [] => Ticks::side_by_side(range, width, self.look.tick),
+            names => Ticks::named(range, names, width, self.look.tick),
+        }
     }
 
     fn y_ticks(&self, height: f64) -> Option<Ticks> {

@@ -1,5 +1,8 @@
 use super::range::{Fit, Range, Undrawable, coordinate};
-use crate::{Axis, Figure, Mark, Point};
+use crate::{Axis, Figure, Mark, Point, Scale};
+
+/// The least and the greatest value.
+pub(crate) type Ends = (f64, f64);
 
 /// The data of a figure that can be drawn, in coordinates of its axes.
 #[derive(Debug)]
@@ -9,6 +12,8 @@ pub(super) struct Data {
     /// What the axes show; `None` when there is nothing to show.
     pub x: Option<Range>,
     pub y: Option<Range>,
+    /// The least and the greatest value of each axis.
+    ends: (Option<Ends>, Option<Ends>),
     not_finite: usize,
     not_positive: usize,
 }
@@ -42,6 +47,7 @@ impl Data {
             traces: Vec::with_capacity(figure.series.len()),
             x: None,
             y: None,
+            ends: (None, None),
             not_finite: 0,
             not_positive: 0,
         };
@@ -116,8 +122,32 @@ impl Data {
                 Trace::Horizontal(height) => height.iter().for_each(|height| y.add(*height)),
             }
         }
-        self.x = x.range(x_axis, x_fit);
+        self.ends = (x.values(x_axis.scale), y.values(y_axis.scale));
+        if !x_axis.names.is_empty() {
+            x.add(0.0);
+            x.add((x_axis.names.len() - 1) as f64);
+            x_fit = Fit::Loose;
+        }
+        x.add_range(x_axis);
+        y.add_range(y_axis);
+        self.x = match x_axis.names.len() {
+            0 => x.range(x_axis, x_fit),
+            // Half a place on each side.
+            names => x.0.map(|_| Range { scale: Scale::Linear, low: -0.5, high: names as f64 - 0.5 }),
+        };
+        // A dot at zero stands beside the axis, not on it.
+        if let (Some(range), Some((0.0, high)), Fit::Loose) = (&mut self.x, x.0, x_fit)
+            && range.scale == Scale::Linear
+            && range.low == 0.0
+        {
+            range.low = -0.04 * high;
+        }
         self.y = y.range(y_axis, Fit::Loose);
+    }
+
+    /// The least and the greatest value, across and upwards; what axes ask for is left aside.
+    pub(super) fn extents(&self) -> (Option<Ends>, Option<Ends>) {
+        self.ends
     }
 }
 
@@ -178,6 +208,23 @@ impl Extent {
         }
         let (low, high) = self.0.unwrap_or((coordinate, coordinate));
         self.0 = Some((low.min(coordinate), high.max(coordinate)));
+    }
+
+    /// Makes room for what the axis shows whatever the data are; where there are none it shows nothing.
+    fn add_range(&mut self, axis: &Axis) {
+        let Some((low, high)) = axis.range.filter(|_| self.0.is_some()) else { return };
+        for value in [low, high] {
+            self.add(coordinate(axis.scale, value).unwrap_or(f64::NAN));
+        }
+    }
+
+    /// Its ends as values.
+    fn values(&self, scale: Scale) -> Option<(f64, f64)> {
+        let value = |coordinate: f64| match scale {
+            Scale::Linear => coordinate,
+            Scale::Log => 10_f64.powf(coordinate),
+        };
+        self.0.map(|(low, high)| (value(low), value(high)))
     }
 
     fn range(&self, axis: &Axis, fit: Fit) -> Option<Range> {

@@ -1,10 +1,11 @@
 //! Charts in a grid; a figure of its own is a grid of one.
 
 use super::chart::{Chart, LegendPlace, Margins};
+use super::data::{Data, Ends};
 use super::legend::{Entry, Legend};
 use super::look::{LEADING, Look};
 use crate::drawing::{Anchor, Pen, Rect, Scene, Spot, Text, wrap};
-use crate::{Figure, FigureError, Mark, Panels};
+use crate::{Figure, FigureError, Mark, Panels, Size};
 
 /// Size of a figure of its own.
 const FIGURE: (f64, f64) = (800.0, 500.0);
@@ -17,18 +18,20 @@ const PANEL_WITH_LEGEND: (f64, f64) = (660.0, 350.0);
 const LIMIT: f64 = 16_000.0;
 
 /// A figure as a scene.
-pub(crate) fn figure(figure: &Figure) -> Result<Scene, FigureError> {
-    let (width, height) = FIGURE;
+pub(crate) fn figure(figure: &Figure, size: Option<Size>) -> Result<Scene, FigureError> {
+    let (width, height) = size.unwrap_or(FIGURE);
+    within_limit(width, height)?;
     let pens = pens(std::slice::from_ref(figure)).remove(0);
     let chart = Chart::new(figure, pens, Look::FIGURE, LegendPlace::Anywhere);
     let mut scene = Scene::new(width, height, figure.title.trim());
-    let mut grid = Grid { charts: vec![chart], columns: 1, cell: FIGURE };
+    let mut grid = Grid { charts: vec![chart], columns: 1, cell: (width, height) };
     grid.draw(&mut scene, Spot::new(0.0, 0.0));
+    scene.readings.iter_mut().for_each(|reading| reading.panel.clear());
     Ok(scene)
 }
 
 /// A grid of figures as a scene.
-pub(crate) fn panels(panels: &Panels) -> Result<Scene, FigureError> {
+pub(crate) fn panels(panels: &Panels, size: Option<Size>) -> Result<Scene, FigureError> {
     let columns = panels.columns.clamp(1, panels.panels.len().max(1));
     let rows = panels.panels.len().div_ceil(columns).max(1);
     let look = Look::FIGURE;
@@ -36,8 +39,8 @@ pub(crate) fn panels(panels: &Panels) -> Result<Scene, FigureError> {
     let pens = pens(&panels.panels);
     let shared = shared_entries(&panels.panels, &pens);
     let (place, cell) = match &shared {
-        Some(_) => (LegendPlace::Nowhere, PANEL),
-        None => (LegendPlace::Right, PANEL_WITH_LEGEND),
+        Some(_) => (LegendPlace::Nowhere, size.unwrap_or(PANEL)),
+        None => (LegendPlace::Right, size.unwrap_or(PANEL_WITH_LEGEND)),
     };
     let shared = shared.unwrap_or_default();
     let width = columns as f64 * cell.0 + padding;
@@ -53,13 +56,7 @@ pub(crate) fn panels(panels: &Panels) -> Result<Scene, FigureError> {
         false => legend.height + padding,
     };
     let height = title_height + rows as f64 * cell.1 + legend_height;
-    if width > LIMIT || height > LIMIT {
-        return Err(FigureError::TooLarge {
-            width: width as u64,
-            height: height as u64,
-            limit: LIMIT as u64,
-        });
-    }
+    within_limit(width, height)?;
 
     let mut scene = Scene::new(width, height.ceil(), panels.title.trim());
     for (number, line) in title.into_iter().enumerate() {
@@ -81,6 +78,25 @@ pub(crate) fn panels(panels: &Panels) -> Result<Scene, FigureError> {
         scene.group("legend", |scene| legend.draw(scene, at, &Look::PANEL));
     }
     Ok(scene)
+}
+
+/// Refuses what no viewer would open.
+pub(crate) fn within_limit(width: f64, height: f64) -> Result<(), FigureError> {
+    if width > LIMIT || height > LIMIT {
+        let (width, height, limit) = (width as u64, height as u64, LIMIT as u64);
+        return Err(FigureError::TooLarge { width, height, limit });
+    }
+    Ok(())
+}
+
+/// The least and the greatest value of all figures, across and upwards.
+pub(crate) fn extents(figures: &[Figure]) -> (Option<Ends>, Option<Ends>) {
+    let join = |one: Option<Ends>, other: Option<Ends>| match (one, other) {
+        (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+        (one, other) => one.or(other),
+    };
+    let each = figures.iter().map(|figure| Data::new(figure).extents());
+    each.fold((None, None), |(x, y), (own_x, own_y)| (join(x, own_x), join(y, own_y)))
 }
 
 /// Charts whose frames line up.

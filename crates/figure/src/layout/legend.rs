@@ -1,4 +1,5 @@
 use super::look::{LEADING, Look, MIDDLE};
+use super::telling::distinct;
 use crate::drawing::{Colour, Outline, Pen, Rect, Scene, Shape, Spot, Text, elide, width, wrap};
 use crate::{Figure, Mark};
 
@@ -65,7 +66,8 @@ impl Legend {
     /// one line, then made smaller, and at last the remaining ones are only counted.
     pub(super) fn column(entries: &[Entry], look: &Look, room: f64, height: f64) -> Self {
         let [full, smaller, smallest] = [1.0, 0.88, 0.76].map(|share| share * look.legend);
-        let attempts = [(full, 3), (full, 2), (full, 1), (smaller, 2), (smaller, 1)];
+        let attempts =
+            [(full, 3), (full, 2), (full, 1), (smaller, 2), (smaller, 1), (smallest, 2), (smallest, 1)];
         // Smaller labels say more than labels with a part left out.
         for may_elide in [false, true] {
             for (size, lines) in attempts {
@@ -96,8 +98,9 @@ impl Legend {
     fn stacked(entries: &[Entry], size: f64, lines: usize, room: f64) -> Self {
         let indent = (SAMPLE + GAP) * size;
         let mut legend = Self { size, ..Self::default() };
-        for entry in entries {
-            let lines = wrap(&entry.label, size, room - indent, lines);
+        let labels: Vec<&str> = entries.iter().map(|entry| entry.label.as_str()).collect();
+        let labels = distinct(&labels, |label| wrap(label, size, room - indent, lines));
+        for (entry, lines) in entries.iter().zip(labels) {
             let widest = lines.iter().map(|line| width(line, size));
             legend.width = legend.width.max(indent + widest.fold(0.0, f64::max));
             if !legend.rows.is_empty() {
@@ -122,9 +125,10 @@ impl Legend {
     pub(super) fn rows(entries: &[Entry], look: &Look, room: f64) -> Self {
         let size = look.legend;
         let (indent, between) = ((SAMPLE + GAP) * size, size * 1.6);
-        let labels: Vec<String> =
-            (entries.iter()).map(|entry| elide(entry.label.trim(), size, room * 0.45 - indent)).collect();
-        let widths: Vec<f64> = (labels.iter()).map(|label| indent + width(label, size) + between).collect();
+        let labels: Vec<&str> = entries.iter().map(|entry| entry.label.trim()).collect();
+        let labels = distinct(&labels, |label| vec![elide(label, size, room * 0.45 - indent)]);
+        let widths: Vec<f64> =
+            (labels.iter()).map(|label| indent + width(&label[0], size) + between).collect();
         let lefts = (1..=entries.len().max(1))
             .map(|lines| lefts(&widths, entries.len().div_ceil(lines)))
             .find(|lefts| lefts.len() <= 2 || lefts[lefts.len() - 1] - between <= room)
@@ -136,7 +140,7 @@ impl Legend {
             rows: rows
                 .map(|(number, (entry, label))| Row {
                     at: Spot::new(lefts[number % columns], (number / columns) as f64 * pitch),
-                    lines: vec![label],
+                    lines: label,
                     entry: Some(entry.clone()),
                 })
                 .collect(),

@@ -85,14 +85,14 @@ impl Marks {
     }
 }
 
-struct Projection {
-    x: Option<Range>,
-    y: Option<Range>,
-    frame: Rect,
+pub(super) struct Projection {
+    pub x: Option<Range>,
+    pub y: Option<Range>,
+    pub frame: Rect,
 }
 
 impl Projection {
-    fn spot(&self, x: f64, y: f64) -> Spot {
+    pub(super) fn spot(&self, x: f64, y: f64) -> Spot {
         let across = self.x.map_or(0.5, |range| range.share(x));
         Spot::new(self.frame.left + across * self.frame.width, self.height(y))
     }

@@ -11,7 +11,10 @@ mod marks;
 mod numbers;
 mod obstacles;
 mod range;
+mod readings;
+mod telling;
 mod thin;
 mod ticks;
 
-pub(crate) use grid::{figure, panels};
+pub(crate) use grid::{extents, figure, panels, within_limit};
+pub(crate) use numbers::value as number;

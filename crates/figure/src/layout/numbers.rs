@@ -20,6 +20,25 @@ pub(super) fn even(values: &[f64], step: f64) -> Vec<Label> {
     values.iter().map(|value| write(*value)).collect()
 }
 
+/// A single value in about four digits.
+pub(crate) fn value(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 {
+        return "0".into();
+    }
+    if !value.is_finite() || !(1e-4..1e15).contains(&size) {
+        return format!("{value:.3e}");
+    }
+    // The step that the fourth digit counts.
+    let step = 10_f64.powf(size.log10().floor() - 3.0);
+    let digits = if size >= 1e4 { with_unit(size, step) } else { fixed(size, decimals(step).min(4)) };
+    let digits = match digits.contains('.') && !digits.ends_with(char::is_alphabetic) {
+        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => digits,
+    };
+    sign(value, digits).text
+}
+
 /// The label of `digit` times ten to the power `exponent`: plain where that is easily read.
 pub(super) fn power(digit: u32, exponent: i32, plain: bool) -> Label {
     if plain {
@@ -107,6 +126,12 @@ mod tests {
         assert_eq!(texts(&[0.0, 2000.0, 4000.0], 2000.0), ["0", "2000", "4000"]);
         assert_eq!(texts(&[-2e4, -1e4], 1e4), ["−20k", "−10k"]);
         assert_eq!(texts(&[2e9, 4e9], 2e9), ["2G", "4G"]);
+    }
+
+    #[test]
+    fn single_values() {
+        let written = [0.0, 0.5, 581.27, 1234.5, 12_345.6, 1_234_567.0, -3.25, 1e-7].map(value);
+        assert_eq!(written, ["0", "0.5", "581.3", "1234", "12.35k", "1.235M", "−3.25", "1.000e-7"]);
     }
 
     #[test]

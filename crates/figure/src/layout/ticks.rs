@@ -37,6 +37,18 @@ impl Ticks {
             .unwrap_or_else(|| Self::new(range, 2))
     }
 
+    /// A tick per name; where they do not fit side by side, some go without a name.
+    pub(super) fn named(range: &Range, names: &[String], room: f64, size: f64) -> Self {
+        let tick = |(at, name): (usize, &String)| Tick { at: at as f64, label: name.as_str().into() };
+        let all: Vec<Tick> = names.iter().enumerate().map(tick).collect();
+        let every = |step: usize| Self {
+            major: all.iter().step_by(step).cloned().collect(),
+            minor: all.iter().map(|tick| tick.at).collect(),
+        };
+        let steps = 1..=names.len().max(1);
+        steps.map(every).find(|ticks| ticks.fit(range, room, size)).unwrap_or_default()
+    }
+
     fn fit(&self, range: &Range, room: f64, size: f64) -> bool {
         self.major.windows(2).all(|pair| {
             let [left, right] = pair else { return true };

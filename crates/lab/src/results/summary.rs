@@ -77,13 +77,28 @@ impl Summary {
             metrics,
             params: about.params.clone(),
             stage: entry.stage.label.clone(),
-            ns_per_step: over(|record| record.effort.nanoseconds as f64 / record.steps.max(1) as f64).mean,
+            ns_per_step: {
+                // A run whose time is not known has none.
+                let timed = records.iter().filter(|record| record.effort.nanoseconds > 0);
+                let each = timed.map(|record| record.effort.nanoseconds as f64 / record.steps.max(1) as f64);
+                Estimate::new(each).mean
+            },
             peak_rss_bytes: records
                 .iter()
                 .map(|record| record.effort.peak_rss_bytes)
                 .max()
                 .unwrap_or_default(),
         }
+    }
+
+    /// What files of results hold: all but time and memory, which differ from one time to the next.
+    pub fn results(&self) -> Json {
+        let mut results = serde_json::to_value(self).unwrap_or_default();
+        if let Some(row) = results.as_object_mut() {
+            row.shift_remove("ns_per_step");
+            row.shift_remove("peak_rss_bytes");
+        }
+        results
     }
 
     /// Any number of a run, over the seeds.

@@ -30,6 +30,14 @@ pub fn picture(title: impl Into<String>, topology: &Topology, sinks: &[NodeId]) 
 
 /// Draws the topologies of a run's entries, each once; `false` where there are none.
 pub fn draw(catalogue: &Catalogue, folder: &Path, manifest: &Manifest) -> Result<bool, LabError> {
+    match diagrams(catalogue, manifest) {
+        Some(diagrams) => files::draw(&folder.join(FILE), &diagrams).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// The topologies of a run's entries, each once; none where there are none.
+pub fn diagrams(catalogue: &Catalogue, manifest: &Manifest) -> Option<Diagrams> {
     let mut diagrams: Vec<Diagram> = Vec::new();
     for entry in &manifest.entries {
         let Ok(scenario) = serde_json::from_value::<Scenario>(without_label(&manifest.stages[entry.stage]))
@@ -48,13 +56,9 @@ pub fn draw(catalogue: &Catalogue, folder: &Path, manifest: &Manifest) -> Result
             diagrams.push(diagram);
         }
     }
-    if diagrams.is_empty() {
-        return Ok(false);
-    }
     let title = manifest.title.clone().unwrap_or_else(|| manifest.name.clone());
     let columns = if diagrams.len() <= 4 { 2 } else { 3 };
-    files::draw(&folder.join(FILE), &Diagrams { title, columns, diagrams })?;
-    Ok(true)
+    (!diagrams.is_empty()).then_some(Diagrams { title, columns, diagrams })
 }
 
 fn without_label(stage: &serde_json::Value) -> serde_json::Value {

@@ -42,9 +42,12 @@ fn named(labels: &[&str]) -> String {
     }
 }
 
+/// An entry, what it clips rewards to, the largest share of them, and all labels like it.
+type Clipped<'a> = (&'a Entry, (f64, f64), f64, Vec<&'a str>);
+
 /// Rewards that an algorithm clips are not the world's any more.
 fn clipped(experiment: &Experiment, all: &[(&Entry, &Summary)]) -> Vec<String> {
-    let mut found: Vec<(&Entry, (f64, f64), f64, Vec<&str>)> = Vec::new();
+    let mut found: Vec<Clipped<'_>> = Vec::new();
     for (entry, summary) in all {
         let Some((interval, share)) = clips(entry, summary) else { continue };
         let same =
@@ -57,7 +60,7 @@ fn clipped(experiment: &Experiment, all: &[(&Entry, &Summary)]) -> Vec<String> {
             None => found.push((entry, interval, share, vec![&entry.label])),
         }
     }
-    let line = |(entry, (low, high), share, labels): (&Entry, (f64, f64), f64, Vec<&str>)| {
+    let line = |(entry, (low, high), share, labels): Clipped<'_>| {
         let key = if has_key(experiment, entry, "reward_range") {
             "state its `reward_range`"
         } else {

@@ -9,20 +9,22 @@ use super::record::Record;
 use super::shard::Shard;
 use crate::error::LabError;
 use crate::files;
+use crate::results;
 
 const MANIFEST: &str = "manifest.json";
 const SUMMARY: &str = "summary.json";
 const SEEDS: &str = "seeds";
 
-/// Everything a run puts in its folder, beside its seeds and its manifest.
-const OUTPUTS: [&str; 8] = [
+/// Everything a run puts in its folder, beside its seeds, its manifest and its figures.
+const OUTPUTS: [&str; 9] = [
     SUMMARY,
     "summary.csv",
+    "summary.parquet",
     "curves.parquet",
-    "regret.svg",
-    "regret.png",
-    "regret-vs-communication.svg",
-    "regret-vs-communication.png",
+    "timing.csv",
+    "clients.csv",
+    "clients.parquet",
+    "columns.md",
     "report.html",
 ];
 
@@ -121,6 +123,7 @@ impl Folder {
     fn clear(&self) -> Result<(), LabError> {
         self.remove_outputs()?;
         files::remove(&self.path.join(MANIFEST))?;
+        results::remove_figures(&self.path, &[])?;
         for entry in fs::read_dir(self.path.join(SEEDS)).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "json") {
                 files::remove(&entry.path())?;
@@ -145,7 +148,8 @@ impl Folder {
     }
 
     /// Keeps the record of a run.
-    pub fn keep(&self, record: &Record) -> Result<(), LabError> {
+    pub fn keep(&self, entry: usize, record: &Record) -> Result<(), LabError> {
+        results::note_timing(&self.path, &self.manifest, entry, record)?;
         let text = serde_json::to_string(record).unwrap_or_default();
         files::write(&record_path(&self.path, &record.entry, record.seed), text.as_bytes())
     }

@@ -19,6 +19,7 @@ pub(super) fn run(
     entry: &Entry,
     key: &str,
     seed: u64,
+    per_client: bool,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Option<Record>, LabError> {
     let failed = |why: String| LabError::Failed(format!("{}, seed {seed}: {why}", entry.label));
@@ -32,7 +33,8 @@ pub(super) fn run(
     };
     let ran = catch_unwind(AssertUnwindSafe(|| {
         let Entry { algorithm, params, stage, .. } = entry;
-        catalogue.simulate(algorithm, params, &stage.scenario, seed, Options::default(), &mut timed)
+        let options = Options { per_client, ..Options::default() };
+        catalogue.simulate(algorithm, params, &stage.scenario, seed, options, &mut timed)
     }));
     let nanoseconds = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     match ran {
@@ -82,6 +84,7 @@ fn record(key: &str, seed: u64, report: &Report, effort: Effort) -> Record {
         metrics: metrics.map(|(name, value)| ((*name).to_string(), *value)).collect(),
         privacy: report.privacy.as_ref().map(Privacy::from),
         curve: Curve::new(&ledger.curve),
+        clients: (!ledger.clients.is_empty()).then(|| ledger.clients.clone()),
         effort,
     }
 }

@@ -12,7 +12,7 @@ use super::shard::Shard;
 use super::{Outcome, jobs, keys};
 use crate::error::LabError;
 use crate::load::rerun;
-use crate::results::{self, Theory};
+use crate::results::{self, Theory, Timings};
 
 /// A folder that holds a part.
 struct Part {
@@ -55,9 +55,15 @@ pub fn merge(
     let mut found = Vec::with_capacity(all.len());
     let of = first.shard.of() as usize;
     let mut missing = vec![0usize; of];
+    let timings: Vec<Timings> = parts.iter().map(|part| Timings::read(&part.path)).collect();
     for (place, job) in all.iter().enumerate() {
-        match parts.iter().find_map(|part| record(&part.path, &job.key, job.seed)) {
-            Some(record) => found.push(record),
+        let in_part = |(part, timings): (&Part, &Timings)| {
+            let mut record = record(&part.path, &job.key, job.seed)?;
+            timings.fill(std::slice::from_mut(&mut record));
+            Some(record)
+        };
+        match parts.iter().zip(&timings).find_map(in_part) {
+            Some(record) => found.push((job.entry, record)),
             None => missing[place % of] += 1,
         }
     }
@@ -65,7 +71,7 @@ pub fn merge(
         return Err(LabError::Input(incomplete(&parts, &missing, all.len() - found.len())));
     }
     let folder = Folder::claim(&out, whole, Start::Resume)?;
-    found.iter().try_for_each(|record| folder.keep(record))?;
+    found.iter().try_for_each(|(entry, record)| folder.keep(*entry, record))?;
     let summaries = results::write(&experiment, &folder, &keys, theory)?;
     let warnings = results::warnings(&experiment, &summaries);
     Ok(Outcome { folder: out, summaries, warnings })

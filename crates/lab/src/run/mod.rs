@@ -43,6 +43,8 @@ pub struct Options<'a> {
     pub stop: &'a AtomicBool,
     /// Which bounds are shown beside the regret.
     pub theory: Theory,
+    /// Also count client by client, into tables of their own.
+    pub per_client: bool,
 }
 
 /// What a run left behind.
@@ -100,12 +102,16 @@ fn work(
         queue.retain(|_| place.next().is_some_and(|place| shard.has(place)));
     }
     let total = queue.len();
-    queue.retain(|job| folder.record(&job.key, job.seed).is_none());
+    let Options { stop, quiet, per_client, .. } = *options;
+    queue.retain(|job| {
+        let there = folder.record(&job.key, job.seed);
+        there.is_none_or(|record| per_client && record.clients.is_none())
+    });
     let before = total - queue.len();
     if before > 0 && !options.quiet {
         say(format_args!("{before} of {total} runs are there already"));
     }
-    let (done, failure) = pool::run(experiment, &folder, &queue, threads, options.stop, options.quiet);
+    let (done, failure) = pool::run(experiment, &folder, &queue, threads, stop, quiet, per_client);
     let kept = format!("{} of {total} runs are kept in {}", before + done, out.display());
     if let Some(error) = failure {
         return Err(LabError::Failed(format!(
@@ -144,12 +150,14 @@ fn jobs(experiment: &Experiment, keys: &[String]) -> Vec<Job> {
 
 /// The records of a finished run, one list per entry.
 pub fn records(experiment: &Experiment, folder: &Path) -> Result<Vec<Vec<Record>>, LabError> {
-    let keys = keys(&Manifest::new(experiment, &[]));
+    let (keys, timings) = (keys(&Manifest::new(experiment, &[])), results::Timings::read(folder));
     let all = experiment.entries.iter().zip(&keys).map(|(entry, key)| {
         let own = experiment.seeds.iter().map(|&seed| folder::record(folder, key, seed));
-        own.collect::<Option<Vec<Record>>>().ok_or_else(|| {
+        let mut own = own.collect::<Option<Vec<Record>>>().ok_or_else(|| {
             LabError::Failed(format!("the finished runs of {} can no longer be read", entry.label))
-        })
+        })?;
+        timings.fill(&mut own);
+        Ok(own)
     });
     all.collect()
 }

@@ -36,6 +36,8 @@ struct Shared<'a> {
     counters: Counters,
     /// Set by the user.
     stop: &'a AtomicBool,
+    /// Whether runs are counted client by client.
+    per_client: bool,
     /// What failed first.
     failure: OnceLock<LabError>,
 }
@@ -49,6 +51,7 @@ pub(super) fn run(
     threads: usize,
     stop: &AtomicBool,
     quiet: bool,
+    per_client: bool,
 ) -> (usize, Option<LabError>) {
     let threads = threads.clamp(1, queue.len().max(1));
     // The command tells the panics of runs from its own by this name.
@@ -57,7 +60,14 @@ pub(super) fn run(
         Ok(pool) => pool,
         Err(error) => return (0, Some(LabError::Failed(format!("cannot start a thread: {error}")))),
     };
-    let shared = Shared { experiment, folder, counters: Counters::default(), stop, failure: OnceLock::new() };
+    let shared = Shared {
+        experiment,
+        folder,
+        counters: Counters::default(),
+        stop,
+        per_client,
+        failure: OnceLock::new(),
+    };
     let steps =
         queue.iter().map(|job| experiment.entries[job.entry].stage.steps).fold(0, u64::saturating_add);
     let mut progress = Progress::new(steps, queue.len(), quiet);
@@ -92,10 +102,11 @@ impl Shared<'_> {
             counted = tick;
             !self.stopped()
         };
-        let record = job::run(&self.experiment.catalogue, entry, &job.key, job.seed, &mut progress)?;
+        let record =
+            job::run(&self.experiment.catalogue, entry, &job.key, job.seed, self.per_client, &mut progress)?;
         if let Some(record) = record {
             progress(entry.stage.scenario.horizon);
-            self.folder.keep(&record)?;
+            self.folder.keep(job.entry, &record)?;
             self.counters.runs.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use cahoots_privacy::Statement;
-use cahoots_sim::ledger::{CurvePoint, Totals};
+use cahoots_sim::ledger::{ClientTotals, CurvePoint, Totals};
 use serde::{Deserialize, Serialize};
 
 /// What one run gave: its [`Totals`], which it can be read as, and what belongs to them.
@@ -25,7 +25,11 @@ pub struct Record {
     pub privacy: Option<Privacy>,
     /// The run over time.
     pub curve: Curve,
-    /// What it took; the only part that differs from one time to the next.
+    /// Client by client, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Vec<ClientTotals>>,
+    /// What it took: differs from one time to the next, and so is kept in a file of its own (`timing.csv`).
+    #[serde(default, skip_serializing)]
     pub effort: Effort,
 }
 

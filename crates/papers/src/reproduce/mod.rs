@@ -7,6 +7,7 @@
 
 mod builder;
 mod claim;
+mod index;
 mod measured;
 mod paper;
 pub(crate) mod quantity;
@@ -20,6 +21,7 @@ use std::time::Instant;
 
 pub use builder::{AUTHORS_CODE, ReportBuilder};
 pub use claim::{Claim, Reference, Verdict};
+pub use index::{INDEX, holds_reproductions, write_index};
 pub use measured::{Measured, MeasuredExperiment, Runs};
 pub use paper::{Paper, items, select};
 pub use report::Report;
@@ -115,6 +117,7 @@ pub fn reproduce(item: &Item, out: &Path, options: &Options<'_>) -> Result<Repor
             command: options.command.clone(),
             stop: options.stop,
             theory: crate::lower_bounds,
+            per_client: false,
         };
         let own_folder = folder.join(file.name);
         run::run(&experiment, &own_folder, &run)?;
@@ -124,6 +127,7 @@ pub fn reproduce(item: &Item, out: &Path, options: &Options<'_>) -> Result<Repor
     (item.check_claims)(&measured, &mut builder)?;
     let mut report = Report::new(item, options.quick, &measured, builder, begun.elapsed().as_secs_f64());
     report.write(&folder)?;
+    write_index(out, None)?;
     Ok(report)
 }
 

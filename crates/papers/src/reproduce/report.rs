@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use cahoots_figure::Picture;
 use cahoots_lab::LabError;
 use cahoots_lab::files;
+use cahoots_lab::report::Values;
 use serde::Serialize;
 
 use super::builder::ReportBuilder;
 use super::claim::Claim;
+use super::index::VALUES;
 use super::measured::Measured;
 use super::{Item, state};
 
@@ -73,6 +75,8 @@ impl Report {
         self.folder = folder.to_path_buf();
         for (name, picture) in &self.pictures {
             files::draw(&folder.join(name), picture.as_ref())?;
+            let values = Values::of(&picture.scene()?).0.to_string();
+            files::write(&folder.join(format!("{name}{VALUES}")), values.as_bytes())?;
         }
         files::write(&folder.join("report.md"), self.markdown().as_bytes())?;
         // Last, so that a folder with it is a folder with everything.

@@ -1,6 +1,6 @@
 //! Planned pulls, run many ticks at a time.
 
-use cahoots_core::{Learner, Machine, UserId, plan};
+use cahoots_core::{Learner, Machine, NodeId, UserId, plan};
 
 use super::Engine;
 use crate::rewards::Rewards;
@@ -47,6 +47,8 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
             for (arm, n) in pulls {
                 let block = self.world.pull_block(user, arm, n).expect("a world that has blocks");
                 self.books.ledger.block(n, &block);
+                let node = NodeId(index as u32);
+                self.books.ledger.by_client(node, n, block.best - block.expected, block.sum);
                 if waits {
                     self.books.ledger.waited(n, block.best - block.expected);
                 }

@@ -28,7 +28,7 @@ impl<M: message::Message> Outbox<M> for Sending<'_, M> {
         if let Some(observer) = &mut self.books.observer {
             observer(self.from, to, &message);
         }
-        self.books.ledger.message(&message);
+        self.books.ledger.message(self.from, to, &message);
         self.books.wire.send(self.now, self.from, to, sequence, message);
     }
 }

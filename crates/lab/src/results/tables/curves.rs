@@ -1,53 +1,56 @@
-//! `curves.parquet`: every run over time, one row per point.
+//! `curves.parquet`: every run over time, one row per point, with all parameters beside it.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
-use parquet::basic::Compression;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::basic::{LogicalType, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::record::{Row, RowAccessor as _};
-use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::{Type, TypePtr};
 
+use super::parquet::{begin, cells, column, count, optional, required, system_error};
+use super::sheet::Sheet;
 use crate::error::{LabError, reason};
 use crate::run::{Curve, Record};
 
 /// Name of the file in a folder of results.
-pub(super) const FILE: &str = "curves.parquet";
+pub(in crate::results) const FILE: &str = "curves.parquet";
 
-const COLUMNS: &str = "message curves {
-    required int32 entry (INTEGER(32, false));
-    required binary algorithm (STRING);
-    required binary label (STRING);
-    required int64 seed (INTEGER(64, false));
-    required int64 tick (INTEGER(64, false));
-    required double regret;
-    required double reward;
-    required int64 transfers (INTEGER(64, false));
-    required int64 bytes (INTEGER(64, false));
-}";
+/// What is measured, before the parameters.
+pub(super) const MEASURED: [&str; 9] =
+    ["entry", "algorithm", "label", "seed", "tick", "regret", "reward", "transfers", "bytes"];
+
+/// The columns before the parameters.
+fn measured() -> Result<Vec<TypePtr>, ParquetError> {
+    let column = |name: &&str| match *name {
+        "entry" => required(name, Physical::INT32, count(32)),
+        "algorithm" | "label" => required(name, Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        "regret" | "reward" => required(name, Physical::DOUBLE, None),
+        _ => required(name, Physical::INT64, count(64)),
+    };
+    MEASURED.iter().map(column).collect()
+}
 
 /// Writes curves, entry by entry.
-pub(super) struct CurveWriter<'a> {
+pub(in crate::results) struct CurveWriter<'a> {
     writer: SerializedFileWriter<&'a mut File>,
+    parameters: &'a Sheet,
 }
 
 impl<'a> CurveWriter<'a> {
-    /// Begins a file.
-    pub(super) fn new(file: &'a mut File) -> io::Result<CurveWriter<'a>> {
-        let schema = parse_message_type(COLUMNS).map_err(system_error)?;
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties));
-        Ok(CurveWriter { writer: writer.map_err(system_error)? })
+    /// Begins a file; `parameters` has a row per entry.
+    pub(in crate::results) fn new(file: &'a mut File, parameters: &'a Sheet) -> io::Result<CurveWriter<'a>> {
+        let columns = || Ok([measured()?, optional(parameters)?].concat());
+        let writer = columns().and_then(|columns| begin(file, "curves", columns)).map_err(system_error)?;
+        Ok(CurveWriter { writer, parameters })
     }
 
     /// Adds the runs of one entry, as one group of rows.
-    pub(super) fn entry(
+    pub(in crate::results) fn entry(
         &mut self,
         number: usize,
         algorithm: &str,
@@ -65,7 +68,6 @@ impl<'a> CurveWriter<'a> {
         records: &[Record],
     ) -> Result<(), ParquetError> {
         let rows: usize = records.iter().map(|record| record.curve.tick.len()).sum();
-        // Unsigned numbers are stored in the bits of signed ones.
         let whole = |pick: fn(&Curve) -> &Vec<u64>| -> Vec<i64> {
             records.iter().flat_map(|record| pick(&record.curve)).map(|n| *n as i64).collect()
         };
@@ -87,32 +89,15 @@ impl<'a> CurveWriter<'a> {
         column::<DoubleType>(&mut group, &real(|curve| &curve.reward))?;
         column::<Int64Type>(&mut group, &whole(|curve| &curve.transfers))?;
         column::<Int64Type>(&mut group, &whole(|curve| &curve.bytes))?;
+        for parameter in &self.parameters.columns {
+            cells(&mut group, parameter.kind, &vec![parameter.cells[number].clone(); rows])?;
+        }
         group.close().map(|_| ())
     }
 
     /// Ends the file.
-    pub(super) fn finish(self) -> io::Result<()> {
+    pub(in crate::results) fn finish(self) -> io::Result<()> {
         self.writer.close().map(|_| ()).map_err(system_error)
-    }
-}
-
-fn column<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, &mut File>,
-    values: &[T::T],
-) -> Result<(), ParquetError> {
-    let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("no such column".into()))?;
-    column.typed::<T>().write_batch(values, None, None)?;
-    column.close()
-}
-
-/// What the system said, if it was the system.
-fn system_error(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(error) => *error,
-            Err(other) => io::Error::other(other),
-        },
-        other => io::Error::other(other),
     }
 }
 
@@ -137,13 +122,18 @@ pub fn read(folder: &Path) -> Result<Vec<SeedCurve>, LabError> {
         }
         _ => unreadable(reason(&error)),
     })?;
-    let reader = SerializedFileReader::new(file).map_err(|error| unreadable(error.to_string()))?;
-    let rows = reader.get_row_iter(None).map_err(|error| unreadable(error.to_string()))?;
-    let mut curves: Vec<SeedCurve> = Vec::new();
-    for row in rows {
-        row.and_then(|row| append(&row, &mut curves)).map_err(|error| unreadable(error.to_string()))?;
-    }
-    Ok(curves)
+    let read = || -> Result<Vec<SeedCurve>, ParquetError> {
+        let reader = SerializedFileReader::new(file)?;
+        let name = reader.metadata().file_metadata().schema().name().to_string();
+        // Parameters are many, and in the manifest too.
+        let wanted = Type::group_type_builder(&name).with_fields(measured()?).build()?;
+        let mut curves = Vec::new();
+        for row in reader.get_row_iter(Some(wanted))? {
+            append(&row?, &mut curves)?;
+        }
+        Ok(curves)
+    };
+    read().map_err(|error| unreadable(error.to_string()))
 }
 
 fn append(row: &Row, curves: &mut Vec<SeedCurve>) -> Result<(), ParquetError> {
