@@ -110,4 +110,9 @@ fn what_overflows_is_the_worlds() {
         [[algorithm]]\nkind = \"ucb-alone\"\n";
     let error = go(means).unwrap_err().to_string();
     assert!(error.contains("means: row 1, column 1 must be a number, not 1e308"), "{error}");
+    // What an algorithm loses for communication is its own key's.
+    let loss = "horizon = 2000\nseeds = 1\n[environment]\nkind = \"arms\"\narrivals = \"all\"\nclients = 3\narms = 2\n\
+        [[algorithm]]\nkind = \"pf-ucb\"\ncommunication_loss = 1e308\n";
+    let error = go(loss).unwrap_err().to_string();
+    assert!(error.contains("lower `communication_loss`"), "{error}");
 }

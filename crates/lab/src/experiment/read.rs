@@ -89,7 +89,7 @@ fn assemble(
                             params,
                             objective: aim.objective(outline.pursues),
                             clips: outline.clips,
-                            memory: Memory::new(*bytes, setting, stage.steps, &outline),
+                            memory: Memory::new(*bytes, setting, stage, &outline),
                             swept: cell.swept.clone(),
                         });
                     }

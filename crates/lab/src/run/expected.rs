@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cahoots_sim::driver::Options;
+use cahoots_sim::ledger::CURVE_POINTS;
 use cahoots_sim::memory::available_bytes;
 use serde::Serialize;
 
@@ -10,10 +11,16 @@ use super::manifest::Manifest;
 use super::{jobs, keys};
 use crate::error::LabError;
 use crate::experiment::{Entry, Experiment};
-use crate::results::bytes;
+use crate::results::{bytes, grouped};
 
 /// Time that an entry is tried for.
 const LOOK: Duration = Duration::from_millis(150);
+
+/// Bytes of a run that is still to be made.
+const JOB_BYTES: f64 = 64.0;
+
+/// Bytes of a point of a curve.
+const POINT_BYTES: f64 = 40.0;
 
 /// Entries that are tried, at most.
 const MOST_TRIED: usize = 24;
@@ -87,6 +94,21 @@ fn largest(experiment: &Experiment) -> Option<&Entry> {
 /// refused, with the sum.
 pub(super) fn threads(experiment: &Experiment, wanted: usize) -> Result<usize, LabError> {
     let (Some(entry), Some(free)) = (largest(experiment), available_bytes()) else { return Ok(wanted) };
+    let (seeds, runs) =
+        (experiment.seeds.len() as f64, experiment.entries.len() as f64 * experiment.seeds.len() as f64);
+    let points = experiment.stages.iter().map(|stage| stage.scenario.horizon.min(CURVE_POINTS)).max();
+    // All runs that are still to be made; and, in the end, the curves of all seeds of an entry and of the first one.
+    let books = (runs * JOB_BYTES).max(2.0 * seeds * POINT_BYTES * points.unwrap_or_default() as f64);
+    if books > free as f64 {
+        return Err(LabError::Input(format!(
+            "these are {} runs, {} seeds of each entry: to keep account of them takes {}, and {} are free: \
+             take fewer seeds or entries",
+            grouped(runs, 0),
+            grouped(seeds, 0),
+            bytes(books),
+            bytes(free as f64)
+        )));
+    }
     let fit = (free as f64 / entry.memory.total().max(1.0)).floor();
     if fit < 1.0 {
         return Err(LabError::Input(format!(

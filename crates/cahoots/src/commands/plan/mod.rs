@@ -181,7 +181,7 @@ fn text(request: &Request, plan: &Plan) -> String {
         Budget::RegretFactor(factor) => format!("regret at most {factor} times that of talking all the time"),
     };
     let mut text = format!(
-        "{} clients, {} features, {} interactions: {promise}\n(one transfer is {} bytes)\n\n",
+        "{} clients, {} features, {} decisions: {promise}\n(one transfer is {} bytes)\n\n",
         grouped(request.clients as f64, 0),
         request.dim,
         grouped(request.horizon as f64, 0),
