@@ -35,7 +35,15 @@ fn experiment(text: &str) -> Experiment {
 }
 
 fn options(start: Start) -> Options<'static> {
-    Options { jobs: 2, start, quiet: true, command: vec!["cahoots".into()], stop: &GO_ON, theory: no_theory }
+    Options {
+        jobs: 2,
+        start,
+        quiet: true,
+        command: vec!["cahoots".into()],
+        stop: &GO_ON,
+        theory: no_theory,
+        per_client: false,
+    }
 }
 
 fn part(text: &str, out: &Path, number: u32, of: u32) -> PathBuf {
