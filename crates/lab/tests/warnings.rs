@@ -19,6 +19,7 @@ fn go(text: &str) -> Result<Outcome, LabError> {
         command: Vec::new(),
         stop: &GO_ON,
         theory: no_theory,
+        per_client: false,
     };
     run(&experiment, &folder.path().join("out"), &options)
 }
