@@ -28,8 +28,15 @@ kind = "ucb-alone"
 const RING: &str = "0 1\n1 2\n2 0\n";
 
 fn go(file: &Path, out: &Path, start: Start) -> Result<Outcome, LabError> {
-    let options =
-        Options { jobs: 1, start, quiet: true, command: Vec::new(), stop: &GO_ON, theory: no_theory };
+    let options = Options {
+        jobs: 1,
+        start,
+        quiet: true,
+        command: Vec::new(),
+        stop: &GO_ON,
+        theory: no_theory,
+        per_client: false,
+    };
     run(&load(&catalogue(), file, None)?, out, &options)
 }
 
@@ -108,6 +115,7 @@ fn what_changes_during_a_run_changes_nothing_in_it() {
         command: Vec::new(),
         stop: &GO_ON,
         theory: no_theory,
+        per_client: false,
     };
     run(&experiment, &folder.path().join("after"), &options).unwrap();
     let curves = |name: &str| fs::read(folder.path().join(name).join("curves.parquet")).unwrap();
