@@ -88,7 +88,7 @@ impl Inputs {
         }
         let text = match self.recorded.get(path) {
             Some(recorded) => self.as_it_was(recorded)?,
-            None => self.from_disk(path)?.ok_or_else(|| self.missing(path))?,
+            None => self.on_disk(path)?.ok_or_else(|| self.missing(path))?,
         };
         self.read.borrow_mut().insert(path.into(), (Input::new(path, &text), text.clone()));
         Ok(text)
@@ -101,7 +101,7 @@ impl Inputs {
 
     fn as_it_was(&self, recorded: &Input) -> Result<String, String> {
         let then = recorded.short_hash();
-        if let Some(text) = self.from_disk(&recorded.path)? {
+        if let Some(text) = self.on_disk(&recorded.path)? {
             let now = Input::new(&recorded.path, &text);
             if now.sha256 == recorded.sha256 {
                 return Ok(text);
@@ -124,7 +124,7 @@ impl Inputs {
     }
 
     /// `None` where there is no such file.
-    fn from_disk(&self, path: &str) -> Result<Option<String>, String> {
+    fn on_disk(&self, path: &str) -> Result<Option<String>, String> {
         match fs::read_to_string(self.folder.join(path)) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
