@@ -192,3 +192,16 @@ fn off_a_terminal_progress_is_a_line_now_and_then() {
         "{lines:?}"
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn whatever_is_interrupted_says_so_by_its_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["audit", "tree", "--trials", "1000000000"];
+    let mut child = command(folder.path(), &args).stderr(Stdio::null()).spawn().unwrap();
+    // Long enough for it to have begun, and far from its end.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert!(child.try_wait().unwrap().is_none());
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}

@@ -299,14 +299,14 @@ mod tests {
     fn lists_and_ranges_make_a_grid_in_the_order_of_the_file() {
         assert_eq!(cells("ridge = 1"), [""]);
         assert_eq!(
-            cells("upload_ratio = [2, inf]\nridge = { linspace = [0, 1, 3] }"),
+            cells("upload_ratio = [2, inf]\nridge = { linspace = [0.5, 1.5, 3] }"),
             [
-                "upload_ratio=2 ridge=0.0",
                 "upload_ratio=2 ridge=0.5",
                 "upload_ratio=2 ridge=1.0",
-                "upload_ratio=inf ridge=0.0",
+                "upload_ratio=2 ridge=1.5",
                 "upload_ratio=inf ridge=0.5",
-                "upload_ratio=inf ridge=1.0"
+                "upload_ratio=inf ridge=1.0",
+                "upload_ratio=inf ridge=1.5"
             ]
         );
         assert_eq!(cells("fidelity = [\"paper\", \"authors\"]").len(), 2);
@@ -339,7 +339,7 @@ mod tests {
     fn bad_sweeps_are_refused() {
         for (text, problem, help) in [
             ("ridge = []", "an empty list", "a sweep needs at least one value"),
-            ("ridge = [1, -1]", "-1 is out of range", "must be a number of at least 0"),
+            ("ridge = [1, -1]", "-1 is out of range", "must be a number above 0"),
             (
                 "ridge = { logspace = [0, 1, 3] }",
                 "a logarithmic range needs ends above 0",

@@ -205,16 +205,19 @@ mod tests {
         );
         let (problem, help) = one("ridge = \"big\"");
         assert_eq!(problem, "this is a string");
-        assert_eq!(help, "must be a number of at least 0");
+        assert_eq!(help, "must be a number above 0");
         let (problem, help) = one("failure_prob = 1.5");
         assert_eq!(
             (problem.as_str(), help.as_str()),
-            ("1.5 is out of range", "must be a number from 0 to 1")
+            ("1.5 is out of range", "must be a number above 0 and below 1")
         );
         let (_, help) = one("radius = \"wide\"");
         assert_eq!(help, "must be \"log-det\", \"count\" or { fixed = number }");
         assert_eq!(one("radius = { fixd = 1 }").1, "did you mean `fixed`?");
         assert_eq!(one("radius = true").1, "must be \"log-det\", \"count\" or { fixed = number }");
-        assert_eq!(one("upload_ratio = { per_client = [1, \"x\"] }").1, "must be a number");
+        assert_eq!(
+            one("upload_ratio = { per_client = [1, \"x\"] }").1,
+            "must be a number of at least 1, or inf"
+        );
     }
 }

@@ -42,8 +42,13 @@ fn named(labels: &[&str]) -> String {
     }
 }
 
-/// An entry, what it clips rewards to, the largest share of them, and all labels like it.
-type Clipped<'a> = (&'a Entry, (f64, f64), f64, Vec<&'a str>);
+/// Entries that clip alike.
+struct Clipped<'a> {
+    entry: &'a Entry,
+    interval: (f64, f64),
+    most: f64,
+    labels: Vec<&'a str>,
+}
 
 /// Rewards that an algorithm clips are not the world's any more.
 fn clipped(experiment: &Experiment, all: &[(&Entry, &Summary)]) -> Vec<String> {
@@ -51,16 +56,16 @@ fn clipped(experiment: &Experiment, all: &[(&Entry, &Summary)]) -> Vec<String> {
     for (entry, summary) in all {
         let Some((interval, share)) = clips(entry, summary) else { continue };
         let same =
-            |known: &Entry, known_interval| known.algorithm == entry.algorithm && known_interval == interval;
-        match found.iter_mut().find(|(known, interval, ..)| same(known, *interval)) {
-            Some((_, _, most, labels)) => {
-                *most = most.max(share);
-                labels.push(&entry.label);
+            |known: &&mut Clipped<'_>| known.entry.algorithm == entry.algorithm && known.interval == interval;
+        match found.iter_mut().find(same) {
+            Some(known) => {
+                known.most = known.most.max(share);
+                known.labels.push(&entry.label);
             }
-            None => found.push((entry, interval, share, vec![&entry.label])),
+            None => found.push(Clipped { entry, interval, most: share, labels: vec![&entry.label] }),
         }
     }
-    let line = |(entry, (low, high), share, labels): Clipped<'_>| {
+    let line = |Clipped { entry, interval: (low, high), most, labels }: Clipped<'_>| {
         let key = if has_key(experiment, entry, "reward_range") {
             "state its `reward_range`"
         } else {
@@ -69,16 +74,24 @@ fn clipped(experiment: &Experiment, all: &[(&Entry, &Summary)]) -> Vec<String> {
         format!(
             "{}: {:.0}% of the rewards lie outside [{low}, {high}], to which {} clips them: {key}",
             named(&labels),
-            100.0 * share,
+            100.0 * most,
             entry.algorithm
         )
     };
     found.into_iter().map(line).collect()
 }
 
+/// Entries of one block that do worse than not sharing.
+struct Lost<'a> {
+    entry: &'a Entry,
+    labels: Vec<&'a str>,
+    worst: Estimate,
+    baseline: &'a Entry,
+}
+
 /// Sharing that does worse than not sharing: a line for each block of the file, on its worst entry.
 fn lost_to_alone(experiment: &Experiment, all: &[(&Entry, &Summary)]) -> Vec<String> {
-    let mut found: Vec<(&Entry, Vec<&str>, Estimate, &Entry)> = Vec::new();
+    let mut found: Vec<Lost<'_>> = Vec::new();
     for (entry, summary) in all {
         let shares = summary.transfers().mean > 0.0 && !entry.algorithm.ends_with("-alone");
         let alone = all.iter().filter(|(other, _)| {
@@ -95,17 +108,17 @@ fn lost_to_alone(experiment: &Experiment, all: &[(&Entry, &Summary)]) -> Vec<Str
         if difference.ci95.is_none_or(|half| difference.mean <= half) {
             continue;
         }
-        match found.iter_mut().find(|(known, ..)| known.block == entry.block) {
-            Some((_, labels, worst, by)) => {
-                labels.push(&entry.label);
-                if difference.mean > worst.mean {
-                    (*worst, *by) = (difference, baseline);
+        match found.iter_mut().find(|known| known.entry.block == entry.block) {
+            Some(known) => {
+                known.labels.push(&entry.label);
+                if difference.mean > known.worst.mean {
+                    (known.worst, known.baseline) = (difference, baseline);
                 }
             }
-            None => found.push((entry, vec![&entry.label], difference, baseline)),
+            None => found.push(Lost { entry, labels: vec![&entry.label], worst: difference, baseline }),
         }
     }
-    let line = |(entry, labels, worst, baseline): (&Entry, Vec<&str>, Estimate, &Entry)| {
+    let line = |Lost { entry, labels, worst, baseline }: Lost<'_>| {
         let key = TURN.iter().find(|key| has_key(experiment, entry, key))?;
         Some(format!(
             "{}: more regret than {}, which shares nothing ({}): `{key}` is the key to turn, or a longer `horizon`",
