@@ -12,12 +12,15 @@ use cahoots_node::{Known, Terms};
 pub static KNOWN: LazyLock<Arc<Known>> = LazyLock::new(|| Arc::new(Known::new(ours())));
 
 /// Messages that only this mode has.
-const GROUPS: (&str, &str) = ("private-linucb", "dp_delta = 1e-5\ntrust = \"group\"\ngroup_least = 3");
+const GROUPS: [(&str, &str); 2] = [
+    ("private-linucb", "dp_delta = 1e-5\ntrust = \"group\"\ngroup_least = 3"),
+    ("cdp-mab", "rounds = 3\ngap = 0.8\ndp_epsilon = 20.0\nprivacy = \"central\"\ngroup_least = 3"),
+];
 
-/// One federation per algorithm, and one that sums over groups.
+/// One federation per algorithm, and those that sum over groups.
 pub static ALL: LazyLock<Vec<Federation>> = LazyLock::new(|| {
-    let grouped = Federation::of(terms(GROUPS.0, &[GROUPS.1]));
-    KNOWN.algorithms.names().map(|name| Federation::of(terms(name, &PARAMS))).chain([grouped]).collect()
+    let grouped = GROUPS.map(|(name, params)| Federation::of(terms(name, &[params])));
+    KNOWN.algorithms.names().map(|name| Federation::of(terms(name, &PARAMS))).chain(grouped).collect()
 });
 
 /// One of these is enough for any algorithm.

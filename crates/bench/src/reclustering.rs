@@ -50,7 +50,7 @@ pub fn runs(rounds: usize) -> Vec<RunRow> {
 
 fn run(clients: usize, clusters: usize, horizon: u64, rounds: usize) -> RunRow {
     let environment = json!({ "kind": "clustered", "clients": clients, "clusters": clusters,
-        "separation": 0.85, "pool": "authors" });
+        "separation": 0.85, "pool": "authors", "arrivals": "all" });
     let scenario: Scenario =
         serde_json::from_value(json!({ "horizon": horizon, "environment": environment }))
             .expect("a scenario that can be read");

@@ -3,25 +3,29 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use cahoots_lab::LabError;
+use cahoots_lab::{LabError, say};
 use cahoots_sim::catalogue::Catalogue;
 use clap::error::{ContextKind, ContextValue};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::{commands, print};
 
 /// Federated bandit learning: many clients choose, see rewards, and learn from each other's
 /// experience without sending their data anywhere.
 #[derive(Parser)]
-#[command(name = "cahoots", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "cahoots", version = VERSION, max_term_width = 100, after_help = EXIT_CODES)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
 }
 
+/// The version, and the commit that it was built from where there is one.
+const VERSION: &str = env!("CAHOOTS_VERSION");
+
 #[derive(Subcommand)]
 enum Command {
     Run(commands::run::Args),
+    Merge(commands::merge::Args),
     Reproduce(commands::reproduce::Args),
     Plan(commands::plan::Args),
     Plot(commands::plot::Args),
@@ -40,6 +44,8 @@ enum Command {
     Rejoin(commands::operate::Rejoin),
     Reset(commands::operate::Reset),
     Audit(commands::audit::Args),
+    Completions(commands::shell::Completions),
+    Man(commands::shell::Man),
     #[cfg(feature = "contract")]
     Contract(commands::contract::Args),
 }
@@ -56,6 +62,7 @@ cahoots: federated bandit learning
   cahoots environments             the worlds to run it in; with a name, their keys
   cahoots plan ...                 thresholds from a communication budget
   cahoots audit                    measured privacy against stated privacy
+  cahoots merge DIR ...            the parts of a run (run --shard K/N) into the whole
   cahoots plot DIR                 the figures of earlier results again
   cahoots report DIR               earlier results as a page, in one file
   cahoots serve FILE.toml          a coordinator
@@ -80,7 +87,7 @@ pub(crate) fn main(known: &Known) -> ExitCode {
     // A run that panics is reported by whoever started it; anything else is said here, in one line.
     std::panic::set_hook(Box::new(|panic| {
         if !std::thread::current().name().is_some_and(|name| name.starts_with("run-")) {
-            eprintln!("cahoots: an internal error, which should be reported: {panic}");
+            say(format_args!("cahoots: an internal error, which should be reported: {panic}"));
         }
     }));
     match arguments().and_then(|arguments| dispatch(arguments, known)) {
@@ -135,6 +142,9 @@ fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
         Some(Command::Rejoin(args)) => commands::operate::rejoin(&args),
         Some(Command::Reset(args)) => commands::operate::reset(&args),
         Some(Command::Audit(args)) => commands::audit::run(&args),
+        Some(Command::Merge(args)) => commands::merge::run(&args, &known.simulated),
+        Some(Command::Completions(args)) => commands::shell::completions(&args, Arguments::command()),
+        Some(Command::Man(args)) => commands::shell::man(&args, Arguments::command()),
         #[cfg(feature = "contract")]
         Some(Command::Contract(args)) => {
             commands::contract::run(&args, &known.suites, &known.simulated.worlds)
@@ -143,14 +153,12 @@ fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
 }
 
 fn fail(message: &str, code: u8) -> ExitCode {
-    eprintln!("cahoots: {message}");
+    say(format_args!("cahoots: {message}"));
     ExitCode::from(code)
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

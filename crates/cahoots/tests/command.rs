@@ -1,5 +1,7 @@
 //! The built command, as a shell sees it.
 
+mod shell;
+
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -7,53 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-
-const SMALL: &str = r#"
-horizon = 100
-seeds = 2
-[environment]
-kind = "linear"
-clients = 4
-dim = 3
-arms = 3
-[[algorithm]]
-kind = "async-linucb"
-[[algorithm]]
-kind = "linucb-shared"
-"#;
-
-/// Long enough to be interrupted: sixty runs of a fraction of a second.
-const LONG: &str = r#"
-horizon = 20000
-seeds = 60
-[environment]
-kind = "linear"
-clients = 20
-dim = 10
-arms = 10
-[[algorithm]]
-kind = "async-linucb"
-"#;
-
-fn cahoots(folder: &Path, args: &[&str]) -> Output {
-    command(folder, args).output().unwrap()
-}
-
-fn command(folder: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cahoots"));
-    command.current_dir(folder).args(args);
-    command
-}
-
-fn folder(text: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("x.toml"), text).unwrap();
-    folder
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+use shell::{LONG, SMALL, cahoots, command, folder, text};
 
 #[test]
 fn json_has_the_keys_that_scripts_rely_on() {

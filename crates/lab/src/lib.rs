@@ -14,8 +14,10 @@ mod load;
 pub mod report;
 pub mod results;
 pub mod run;
+mod say;
 
 pub use builder::Builder;
 pub use catalogue::catalogue;
 pub use error::LabError;
-pub use load::{from_text, load};
+pub use load::{from_stream, from_text, load};
+pub use say::say;

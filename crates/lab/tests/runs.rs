@@ -183,9 +183,18 @@ fn a_folder_that_holds_something_is_left_alone() {
          choose another --out, or --force to replace it"
     );
     assert_eq!(
-        refused(&FILE.replace("seeds = 3", "seeds = 4"), Start::Resume),
-        "cannot resume OUT, it holds another run: seeds has 3 values there, 4 here\n\
+        refused(&FILE.replace("seeds = 3", "seeds = 2"), Start::Resume),
+        "cannot resume OUT, it holds another run: seed 2 is there, not here\n\
          choose another --out, or --force to replace it"
+    );
+    assert_eq!(
+        refused(&FILE.replace("arms = [3, 4]", "arms = 3"), Start::Resume),
+        "cannot resume OUT, it holds another run: \"async-linucb ratio=1.5 arms=4\" is there, not here\n\
+         choose another --out, or --force to replace it"
+    );
+    assert_eq!(
+        refused(&FILE.replace("seeds = 3", "seeds = 4"), Start::Fresh),
+        "OUT already holds a part of this experiment: add --resume to run what is new, or --force to start over"
     );
     let ratio = FILE.replace("1.5", "2.5").replace("name = \"small\"", "name = \"small\" # a comment");
     assert!(refused(&ratio, Start::Resume).contains("ratio=1.5"));
@@ -197,6 +206,35 @@ fn a_folder_that_holds_something_is_left_alone() {
     go(&other, &out, Start::Force, 2).unwrap();
     assert_eq!(seed_files(&out).len(), 18);
     assert_eq!(fs::read_to_string(out.join("notes.txt")).unwrap(), "mine");
+}
+
+/// More seeds, more entries, another order: what is there is used, and the files are those of one run.
+#[test]
+fn a_run_grows() {
+    let folder = tempfile::tempdir().unwrap();
+    let (grown, whole) = (folder.path().join("grown"), folder.path().join("whole"));
+    let small = FILE.replace("seeds = 3", "seeds = 2").replace("arms = [3, 4]", "arms = 4");
+    go(&small, &grown, Start::Fresh, 2).unwrap();
+    let before: Vec<_> = seed_files(&grown);
+    let times: Vec<_> = before.iter().map(|file| fs::metadata(file).unwrap().modified().unwrap()).collect();
+    assert_eq!(before.len(), 6);
+
+    // Interrupted in the middle of growing: nothing of the smaller run is left to be taken for the larger one.
+    let stop = AtomicBool::new(true);
+    let stopped = run(&experiment(FILE), &grown, &Options { stop: &stop, ..options(Start::Resume, 2) });
+    assert!(matches!(&stopped, Err(LabError::Stopped(said)) if said.contains("6 of 18")), "{stopped:?}");
+    assert!(!grown.join("summary.json").exists() && !grown.join("curves.parquet").exists());
+
+    go(FILE, &grown, Start::Resume, 2).unwrap();
+    go(FILE, &whole, Start::Fresh, 2).unwrap();
+    assert!(contents(&grown) == contents(&whole));
+    let names = |folder: &Path| -> Vec<_> {
+        seed_files(folder).iter().map(|file| file.file_name().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&grown), names(&whole));
+    for (file, time) in before.iter().zip(times) {
+        assert_eq!(fs::metadata(file).unwrap().modified().unwrap(), time, "{file:?} was run again");
+    }
 }
 
 #[test]
@@ -264,6 +302,67 @@ fn faults_are_counted() {
     }
 }
 
+#[test]
+fn kinds_are_swept_like_everything_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = FILE
+        .replace("kind = \"linear\"", "kind = [\"linear\", \"clustered\"]")
+        .replace("arms = [3, 4]", "arms = 3")
+        .replace(
+            "kind = \"async-linucb\"\nratio = [1.5, inf]",
+            "kind = [\"async-linucb\", \"sync-linucb\"]\nridge = 0.5",
+        );
+    let outcome = go(&text, &folder.path().join("x"), Start::Fresh, 2).unwrap();
+    let labels: Vec<&str> = outcome.summaries.iter().map(|summary| summary.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        [
+            "async-linucb kind=linear",
+            "sync-linucb kind=linear",
+            "linucb-alone kind=linear",
+            "async-linucb kind=clustered",
+            "sync-linucb kind=clustered",
+            "linucb-alone kind=clustered",
+        ]
+    );
+    assert_eq!(outcome.summaries[1].params["ridge"], 0.5);
+    // Each kind must take the keys.
+    let wrong = text.replace("ridge = 0.5", "ratio = 2");
+    let source = Source { name: "x.toml".into(), text: wrong };
+    let error = from_text(&catalogue(), source, None).unwrap_err().to_string();
+    assert!(error.contains("unknown key `ratio`"), "{error}");
+    let named = text.replace("ridge = 0.5", "label = \"mine\"");
+    let labels: Vec<String> = experiment(&named).entries.into_iter().map(|entry| entry.short_label).collect();
+    assert_eq!(labels[..2], ["mine async-linucb", "mine sync-linucb"]);
+}
+
+/// Giving up early means learning from less, whether what is waited for is lost or late.
+#[test]
+fn patience_ends_for_late_rewards_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let late = |patience: &str| {
+        let text = FILE.replace("horizon = 120", "horizon = 400") + "[rewards]\ndelay = 60\n" + patience;
+        let out = folder.path().join(patience.len().to_string() + patience.trim_end());
+        go(&text, &out, Start::Fresh, 2).unwrap().summaries
+    };
+    let (waiting, short, long) = (late(""), late("patience = 5\n"), late("patience = 60\n"));
+    for (waiting, long) in waiting.iter().zip(&long) {
+        assert_eq!(waiting.runs, long.runs, "who waits as long as it takes is who does not give up");
+    }
+    for run in &waiting[2].runs {
+        assert_eq!((run.abandoned, run.late_rewards), (0, 0));
+    }
+    let alone = (&short[2], &waiting[2]);
+    for (short, waiting) in alone.0.runs.iter().zip(&alone.1.runs) {
+        // All but those of the last ticks are given up, nine out of ten, and come later.
+        assert!(short.abandoned > 300 && short.late_rewards > 250, "{short:?}");
+        assert!(short.late_rewards < short.abandoned, "some would come after the end");
+        assert!(short.regret > waiting.regret, "{} with patience, {} without", short.regret, waiting.regret);
+    }
+    let csv = fs::read_to_string(folder.path().join("13patience = 5/summary.csv")).unwrap();
+    assert!(csv.lines().next().unwrap().contains("late_rewards_mean"));
+}
+
 /// Three objectives, and the loss apart.
 #[test]
 fn a_mixed_objective_is_reported() {
@@ -274,6 +373,7 @@ fn a_mixed_objective_is_reported() {
         seeds = 2
         [environment]
         kind = "arms"
+        arrivals = "all"
         rewards = "gaussian"
         means = [[1.0, 0.0, 0.75], [0.0, 1.0, 0.5]]
         [[algorithm]]
@@ -299,6 +399,7 @@ fn what_pursues_different_objectives_is_not_compared() {
         seeds = 2
         [environment]
         kind = "arms"
+        arrivals = "all"
         means = [[0.9, 0.1, 0.5], [0.1, 0.9, 0.5]]
         [[algorithm]]
         kind = "ucb-alone"

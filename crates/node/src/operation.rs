@@ -147,16 +147,48 @@ pub(crate) fn put_back(
 ) -> Result<Option<PathBuf>, StoreError> {
     // The copy is looked at before anything is moved.
     let (copy, _) = Store::open_on(platform, from, owner, Sync::Disk)?;
+    let known = if client { Some(account_of(&copy, from)?) } else { None };
+    let before = known.as_ref().and_then(|known| account_before(platform, store, owner, known));
     let aside = Store::set_aside_on(platform, store, Next::Copy)?;
     copy.backup(store)?;
-    if client {
-        // What was put aside may have gone on from this copy: its account is charged for that when it starts.
+    if let Some(known) = known {
         let (mut store, _) = Store::open_on(platform, store, owner, Sync::Disk)?;
         let mut batch = Batch::default();
-        batch.set(RESTORED, vec![1]);
+        match before {
+            Some(before) => batch.set(Account::KEY, known.put_back(before).save()),
+            // What was put aside may have gone on from this copy: its account is charged for that when it starts.
+            None => batch.set(RESTORED, vec![1]),
+        }
         store.commit(&batch)?;
     }
     Ok(aside)
+}
+
+fn account_of(store: &Store, path: &Path) -> Result<Account, StoreError> {
+    let damaged = |what: String| StoreError::Damaged { path: path.into(), what };
+    let mut account = Account::restore(store.get(Account::KEY)?).map_err(damaged)?;
+    if store.get(RESTORED)?.is_some_and(|flag| flag == [1]) {
+        account.found_old();
+    }
+    Ok(account)
+}
+
+/// The account of the store that a copy takes the place of, if that can be read. Where there is none, or it knows no more
+/// than the copy, restoring may have been interrupted: then what was put aside last is asked.
+fn account_before(platform: &Platform, store: &Path, owner: &str, copy: &Account) -> Option<Account> {
+    let read = |path: &Path| {
+        let (store, _) = Store::open_on(platform, path, owner, Sync::Disk).ok()?;
+        account_of(&store, path).ok()
+    };
+    let here = if platform.exists(store) { Some(read(store)?) } else { None };
+    let aside = || last_aside(platform, store).and_then(|path| read(&path));
+    here.clone().filter(|account| account != copy).or_else(aside).or(here)
+}
+
+fn last_aside(platform: &Platform, store: &Path) -> Option<PathBuf> {
+    let name = store.file_name()?.to_str()?;
+    let old = |n: u32| store.with_file_name(format!("{name}.old-{n}"));
+    (1..).map(old).take_while(|path| platform.exists(path)).last()
 }
 
 /// A client forgets all it knows; says where that is now. Its number must be free when it comes back.
@@ -202,11 +234,7 @@ pub(crate) fn start_anew(
     }
     batch.set("rejoins", vec![1]);
     // A new machine without data: what was spent stays on record.
-    let damaged = |what: String| StoreError::Damaged { path: path.into(), what };
-    let mut account = Account::restore(store.get(Account::KEY)?).map_err(damaged)?;
-    if store.get(RESTORED)?.is_some_and(|flag| flag == [1]) {
-        account.found_old();
-    }
+    let account = account_of(&store, path)?;
     if account != Account::default() {
         batch.set(Account::KEY, account.next_life().save());
     }

@@ -16,6 +16,7 @@ const FILE: &str = r#"
     seeds = 2
     [environment]
     kind = "arms"
+arrivals = "all"
     rewards = "gaussian"
     means = [[1.0, 0.0, 0.75], [0.0, 1.0, 0.5]]
     [[algorithm]]

@@ -49,11 +49,11 @@ pub struct Budget {
 pub struct Stated {
     /// Privacy loss epsilon, of all that is ever released (inf: no noise).
     #[serde(default = "one")]
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "x-infinite" = true))]
     pub dp_epsilon: f64,
     /// Probability delta that the loss is larger. To be stated wherever there is noise; at most 1e-5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub dp_delta: Option<f64>,
     /// Insist on a `dp_delta` above 1e-5.
     #[serde(default)]

@@ -74,6 +74,11 @@ impl Scale {
         Ok(Scale { grid, steps: grid.steps_at_least(scale) })
     }
 
+    /// What it is counted on.
+    pub fn grid(self) -> Grid {
+        self.grid
+    }
+
     /// `factor` times the scale, on the same grid.
     pub fn wider(self, factor: f64) -> Scale {
         Scale { grid: self.grid, steps: libm::ceil(self.steps as f64 * factor) as u64 }

@@ -64,6 +64,16 @@ impl Laplace {
         self.0.noised(exact, |steps| polya::share(rng, steps, parts))
     }
 
+    /// One of `parts` shares of the noise, in steps of the grid.
+    pub(crate) fn share(&self, parts: u32, rng: &mut Stream) -> i64 {
+        if self.is_none() { 0 } else { polya::share(rng, self.0.steps(), parts) }
+    }
+
+    /// What noise is drawn on.
+    pub(crate) fn grid(&self) -> Grid {
+        self.0.grid()
+    }
+
     /// The loss of releasing one sum of which only `present` of `parts` shares of the noise have arrived, rounding
     /// included.
     pub fn epsilon_of_shares(&self, sensitivity: f64, present: u32, parts: u32) -> f64 {

@@ -81,6 +81,16 @@ impl Admission {
 }
 
 impl ArrivalLaw {
+    /// The memory of those who arrive at one tick, and of their chances, in bytes.
+    pub(crate) fn bytes(&self, clients: usize) -> f64 {
+        match self {
+            ArrivalLaw::Uniform | ArrivalLaw::RoundRobin => 0.0,
+            ArrivalLaw::Participation(p) => 4.0 * p * clients as f64,
+            ArrivalLaw::All | ArrivalLaw::Admission(_) => 4.0 * clients as f64,
+            ArrivalLaw::Zipf(_) | ArrivalLaw::Dirichlet(_) => 8.0 * clients as f64,
+        }
+    }
+
     /// Refuses exponents and concentrations that define no law.
     pub fn check(&self) -> Result<(), ParamError> {
         let problem = match *self {

@@ -1,12 +1,12 @@
 //! Everything that a program was started with: algorithms, as its driver needs them, and worlds. Whatever is
 //! named in a file is looked up here and nowhere else.
 
-use cahoots_core::{Algorithm, Erase, Registry, Setting, Tick};
+use cahoots_core::{Algorithm, Erase, ReadFile, Registry, Setting, Tick};
 use serde::Serialize;
 
 use crate::driver::Options;
-use crate::run::{Params, Report, RunError, Scenario, table};
-use crate::simulated::{Graph, Request, Simulated};
+use crate::run::{Params, Report, RunError, Scenario, read_file, table};
+use crate::simulated::{Graph, Outline, Request, Simulated};
 use crate::world::WorldKind;
 use crate::worlds::Worlds;
 
@@ -92,19 +92,29 @@ impl Catalogue {
         self.find(name)?.topology(table(params)?, setting)
     }
 
-    /// How much of what an algorithm pursues is the client's own reward, where it says so.
-    pub fn pursues(
+    /// Checks an algorithm's parameters against a setting, and says what is known of it with them.
+    pub fn outline(
         &self,
         name: &str,
         params: &impl Serialize,
         setting: &Setting,
-    ) -> Result<Option<f64>, RunError> {
-        self.find(name)?.pursues(table(params)?, setting)
+    ) -> Result<Outline, RunError> {
+        self.find(name)?.outline(table(params)?, setting)
     }
 
-    /// Parameters with every default filled in.
+    /// Parameters with every default filled in, and with what is in the files that they name.
     pub fn complete(&self, name: &str, params: &impl Serialize) -> Result<Params, RunError> {
-        self.find(name)?.complete(table(params)?)
+        self.complete_with(name, params, &read_file)
+    }
+
+    /// The same; `read` is the caller's.
+    pub fn complete_with(
+        &self,
+        name: &str,
+        params: &impl Serialize,
+        read: ReadFile<'_>,
+    ) -> Result<Params, RunError> {
+        self.find(name)?.complete(table(params)?, read)
     }
 
     /// Runs an algorithm by name. `progress` sees the tick now and then; its `false` stops the run.

@@ -76,8 +76,8 @@ pub struct Engine<C: Learner, S> {
     now: Tick,
     keys: Keys,
     seats: Seats,
-    /// Whether clients may have to clip a reward, which the sum of a block does not allow.
-    clipped: bool,
+    /// What clients clip rewards to, where one may lie outside: the sum of a block does not allow that.
+    clipped: Option<(f64, f64)>,
     clients: Vec<LearnerHost<C>>,
     server: Host<S>,
     joined: Vec<bool>,
@@ -106,8 +106,18 @@ impl<A: Algorithm> DerefMut for Simulation<A> {
 struct LateReward {
     client: NodeId,
     decision: DecisionId,
-    /// `None`: given up.
-    reward: Option<f64>,
+    what: Due,
+}
+
+/// What happens to a decision that was waiting.
+#[derive(Clone, Copy)]
+enum Due {
+    /// Its reward comes.
+    Reward(f64),
+    /// Its client gives up.
+    GivenUp,
+    /// Its reward comes after that.
+    TooLate,
 }
 
 impl<A: Algorithm> Simulation<A> {
@@ -124,7 +134,7 @@ impl<A: Algorithm> Simulation<A> {
         if let Some(own) = A::personalization(&valid) {
             world.pursue(own);
         }
-        let clipped = A::clips(&valid).is_some_and(|(low, high)| {
+        let clipped = A::clips(&valid).filter(|&(low, high)| {
             world.reward_range().is_none_or(|(least, most)| least < low || most > high)
         });
         let setting = world.setting();
@@ -235,6 +245,9 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
         self.world.set_waiting(waits);
         let pull = self.world.pull(self.now, user, &self.arms, choice.arm());
         self.books.ledger.pull(&pull);
+        if self.clipped.is_some_and(|(low, high)| pull.reward < low || pull.reward > high) {
+            self.books.ledger.clipped_rewards += 1;
+        }
         self.books.ledger.by_client(node, 1, pull.best - pull.expected, pull.reward);
         if waits {
             self.books.ledger.waited(1, pull.best - pull.expected);
@@ -250,8 +263,11 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
                 let decision = self.decide(index, pending);
                 self.reward(index, decision, pull.reward);
             }
-            Fate::Late(due) => self.await_reward(due, index, pending, Some(pull.reward)),
-            Fate::Lost(due) => self.await_reward(due, index, pending, None),
+            Fate::Late(due) => self.await_reward(index, pending, &[(due, Due::Reward(pull.reward))]),
+            Fate::Lost(due) => self.await_reward(index, pending, &[(due, Due::GivenUp)]),
+            Fate::TooLate { given_up, comes } => {
+                self.await_reward(index, pending, &[(given_up, Due::GivenUp), (comes, Due::TooLate)]);
+            }
         }
         self.deliver();
     }
@@ -270,25 +286,28 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
         });
     }
 
-    fn await_reward(&mut self, due: Tick, index: usize, pending: C::Pending, reward: Option<f64>) {
+    fn await_reward(&mut self, index: usize, pending: C::Pending, dues: &[(Tick, Due)]) {
         let decision = self.decide(index, pending);
-        let late = LateReward { client: NodeId(index as u32), decision, reward };
-        self.late.entry(due).or_default().push(late);
+        for &(due, what) in dues {
+            let late = LateReward { client: NodeId(index as u32), decision, what };
+            self.late.entry(due).or_default().push(late);
+        }
     }
 
     fn late_rewards(&mut self) {
         while let Some(entry) = self.late.first_entry()
             && *entry.key() <= self.now
         {
-            for LateReward { client, decision, reward } in entry.remove() {
-                match reward {
-                    Some(reward) => self.reward(client.index(), decision, reward),
-                    None => {
+            for LateReward { client, decision, what } in entry.remove() {
+                match what {
+                    Due::Reward(reward) => self.reward(client.index(), decision, reward),
+                    Due::GivenUp => {
                         self.books.ledger.abandoned += 1;
                         self.learner(client.index(), |client, now, keys, effects, out| {
                             client.abandon(now, decision, keys, effects, out).expect("the decision is open");
                         });
                     }
+                    Due::TooLate => self.books.ledger.late_rewards += 1,
                 }
                 self.deliver();
             }

@@ -75,7 +75,7 @@ mod tests {
             assert_eq!(environment.kind(), kind.name);
             let (world, arrivals) = worlds.build(&environment, 10, 1).unwrap();
             assert_eq!(world.setting().horizon, 10);
-            assert!(arrivals.per_tick() == 1 || arrivals.per_tick() == world.setting().users);
+            assert_eq!(arrivals.per_tick(), 1, "one decision per tick, unless an experiment says otherwise");
             let schema = kind.schema();
             let keys = schema.get("properties").and_then(Value::as_object).unwrap();
             for (key, schema) in keys {

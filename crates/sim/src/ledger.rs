@@ -69,7 +69,7 @@ pub struct Tallies {
 /// where it is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Interactions.
+    /// Decisions, of all clients together.
     pub steps: u64,
     /// Pseudo-regret: best expectation on offer minus the chosen arm's; and the loss for communication
     /// where the algorithm's paper counts one.
@@ -83,8 +83,14 @@ pub struct Totals {
     pub duplicates_dropped: u64,
     /// Messages that receivers refused.
     pub refused: u64,
-    /// Decisions whose reward never came.
+    /// Decisions on whose reward the client gave up: it never came, or too late.
     pub abandoned: u64,
+    /// Rewards that came after that; nothing was learned from them.
+    #[serde(default)]
+    pub late_rewards: u64,
+    /// Rewards outside of what the algorithm clips them to.
+    #[serde(default)]
+    pub clipped_rewards: u64,
 }
 
 /// What one client's part of a run comes to.

@@ -20,10 +20,10 @@ pub struct Network {
     #[schemars(range(min = 0))]
     pub jitter: u64,
     /// Probability that a transmission is lost; it is sent again one round trip later.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub loss: f64,
     /// Probability that a message arrives twice.
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub duplicate: f64,
     /// Clients that cannot be reached for a while; they go on deciding on their own.
     pub offline: Vec<Offline>,
@@ -54,6 +54,21 @@ impl Network {
                 "offline",
                 format!("until = {} is not after from = {}", gap.until, gap.from),
             )),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses gaps of clients that there are not.
+    pub fn check_clients(&self, clients: usize) -> Result<(), ParamError> {
+        match self.offline.iter().find(|gap| gap.client as usize >= clients) {
+            Some(gap) => {
+                let problem = format!(
+                    "there is no client {}: clients are numbered from 0 to {}",
+                    gap.client,
+                    clients.saturating_sub(1)
+                );
+                Err(ParamError::new("offline", problem))
+            }
             None => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::draw::{Draw, Purpose};
 
 /// When a reward comes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rewards {
     /// A reward comes up to this many ticks late, drawn per decision.
@@ -16,16 +16,15 @@ pub struct Rewards {
     /// Probability that it never comes.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: f64,
-    /// Ticks after which a client gives up on a reward.
+    /// Ticks after which a client gives up on a reward, be it lost or late; what comes later is counted, and nothing
+    /// is learned from it. When absent, a late reward is waited for, and a lost one is given up after 100 ticks.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
-    pub patience: u64,
+    pub patience: Option<u64>,
 }
 
-impl Default for Rewards {
-    fn default() -> Self {
-        Rewards { delay: 0, loss: 0.0, patience: 100 }
-    }
-}
+/// Ticks after which a lost reward is given up where no patience is stated.
+const PATIENCE: u64 = 100;
 
 /// What becomes of a reward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +35,13 @@ pub enum Fate {
     Late(Tick),
     /// It never comes; the client gives up at this tick.
     Lost(Tick),
+    /// It comes when the client has given up.
+    TooLate {
+        /// When the client gives up.
+        given_up: Tick,
+        /// When the reward comes.
+        comes: Tick,
+    },
 }
 
 impl Rewards {
@@ -44,7 +50,7 @@ impl Rewards {
         if !(0.0..=1.0).contains(&self.loss) {
             return Err(ParamError::new("loss", format!("must lie between 0 and 1, not {}", self.loss)));
         }
-        if self.patience == 0 {
+        if self.patience == Some(0) {
             return Err(ParamError::new("patience", "must be at least 1 tick"));
         }
         Ok(())
@@ -57,11 +63,49 @@ impl Rewards {
         }
         let mut draw = Draw::keyed(seed, Purpose::Rewards, tick, user.0.into());
         if draw.uniform() < self.loss {
-            return Fate::Lost(tick + self.patience);
+            return Fate::Lost(tick.saturating_add(self.patience.unwrap_or(PATIENCE)));
         }
-        match draw.below(self.delay + 1) {
-            0 => Fate::AtOnce,
-            late => Fate::Late(tick + late),
+        match (draw.below(self.delay + 1), self.patience) {
+            (0, _) => Fate::AtOnce,
+            (late, Some(patience)) if late > patience => {
+                Fate::TooLate { given_up: tick + patience, comes: tick + late }
+            }
+            (late, _) => Fate::Late(tick + late),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_ends_alike_for_what_is_lost_and_what_is_late() {
+        let fates = |rewards: &Rewards| -> Vec<Fate> {
+            (1..=200).map(|tick| rewards.fate(1, tick, UserId(3))).collect()
+        };
+        let patient = Rewards { delay: 9, loss: 0.3, patience: None };
+        let tired = Rewards { patience: Some(4), ..patient.clone() };
+        let mut seen = [0; 4];
+        for ((tick, patient), tired) in (1..).zip(fates(&patient)).zip(fates(&tired)) {
+            let (kind, expected) = match patient {
+                Fate::Late(comes) if comes > tick + 4 => (0, Fate::TooLate { given_up: tick + 4, comes }),
+                Fate::Late(comes) => (1, Fate::Late(comes)),
+                Fate::Lost(given_up) => {
+                    assert_eq!(given_up, tick + 100);
+                    (2, Fate::Lost(tick + 4))
+                }
+                other => (3, other),
+            };
+            assert_eq!(tired, expected);
+            seen[kind] += 1;
+        }
+        assert!(seen.iter().all(|times| *times > 0), "{seen:?}");
+        // Who waits as long as anything takes gives up on nothing that comes.
+        assert!(
+            !fates(&Rewards { patience: Some(9), ..patient })
+                .iter()
+                .any(|fate| matches!(fate, Fate::TooLate { .. }))
+        );
     }
 }

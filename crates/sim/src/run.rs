@@ -3,7 +3,7 @@
 //! Parameters are taken as anything that serialises to a table: TOML, JSON, a
 //! typed value. Inside they are TOML, which unlike JSON can say infinity.
 
-use cahoots_core::{Algorithm, ParamError, Setting};
+use cahoots_core::{Algorithm, ParamError, ReadFile, Seats, Setting};
 use cahoots_privacy::Statement;
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +95,8 @@ pub fn prepare<A: Algorithm>(
 ) -> Result<Simulation<A>, RunError> {
     let (world, arrivals) = scenario.build(worlds, seed)?;
     let valid = checked::<A>(table(params)?, world.setting())?;
+    let clients = Seats::of::<A>(&valid, world.setting()).clients();
+    scenario.network.check_clients(clients).map_err(RunError::Environment)?;
     let (network, rewards) = (scenario.network.clone(), scenario.rewards.clone());
     Ok(Simulation::new(valid, world, arrivals, network, rewards, seed, options))
 }
@@ -105,17 +107,18 @@ pub(crate) fn table(params: &impl Serialize) -> Result<Params, RunError> {
 }
 
 /// Parameters by type, with what is in the files that they name.
-pub(crate) fn typed<A: Algorithm>(params: Params) -> Result<A::Params, RunError> {
+pub(crate) fn typed<A: Algorithm>(params: Params, read: ReadFile<'_>) -> Result<A::Params, RunError> {
     let unreadable = |e: toml::de::Error| ParamError::unreadable(e.message().trim());
     let params = params.try_into().map_err(|e| RunError::Algorithm(unreadable(e)))?;
-    A::read_files(params, &read_file).map_err(RunError::Algorithm)
+    A::read_files(params, read).map_err(RunError::Algorithm)
 }
 
-fn read_file(path: &str) -> Result<String, String> {
+/// A file of the current folder, for those who have no account to keep.
+pub(crate) fn read_file(path: &str) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| error.to_string())
 }
 
 /// Parameters that fit a setting.
 pub(crate) fn checked<A: Algorithm>(params: Params, setting: &Setting) -> Result<A::Valid, RunError> {
-    A::check(typed::<A>(params)?, setting).map_err(RunError::Algorithm)
+    A::check(typed::<A>(params, &read_file)?, setting).map_err(RunError::Algorithm)
 }

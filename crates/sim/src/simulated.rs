@@ -1,6 +1,7 @@
 //! An algorithm as the simulator needs it: without its type.
 
-use cahoots_core::{Algorithm, Erase, NodeId, Setting, Tick, Topology};
+use cahoots_core::drive::LearnerHost;
+use cahoots_core::{Algorithm, Erase, NodeId, ReadFile, Seats, Setting, Tick, Topology};
 use schemars::{Schema, schema_for};
 
 use crate::driver::Options;
@@ -17,15 +18,28 @@ pub struct Simulated {
     /// What it does when a client is late, leaves, or comes back.
     pub membership: &'static str,
     schema: fn() -> Schema,
-    complete: fn(Params) -> Result<Params, RunError>,
+    complete: fn(Params, ReadFile<'_>) -> Result<Params, RunError>,
     check: fn(Params, &Setting) -> Result<(), RunError>,
     topology: fn(Params, &Setting) -> Result<Option<Graph>, RunError>,
-    pursues: fn(Params, &Setting) -> Result<Option<f64>, RunError>,
+    outline: fn(Params, &Setting) -> Result<Outline, RunError>,
     simulate: fn(Request<'_>) -> Result<Report, RunError>,
 }
 
 /// Who can talk to whom, and who of them collects for others.
 pub type Graph = (Topology, Vec<NodeId>);
+
+/// What is known of an algorithm with its parameters before it runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outline {
+    /// How much of what it pursues is the client's own reward, where it says so.
+    pub pursues: Option<f64>,
+    /// The interval that it clips rewards to, where it does.
+    pub clips: Option<(f64, f64)>,
+    /// How many learners there are.
+    pub clients: usize,
+    /// Bytes of a learner that has not learned anything yet, what it shares with others left out.
+    pub idle_bytes: usize,
+}
 
 /// What to run.
 pub struct Request<'a> {
@@ -50,13 +64,23 @@ impl Erase for Simulated {
             summary: A::SUMMARY,
             membership: A::MEMBERSHIP,
             schema: || schema_for!(A::Params),
-            complete: |params| table(&typed::<A>(params)?),
+            complete: |params, read| table(&typed::<A>(params, read)?),
             check: |params, setting| checked::<A>(params, setting).map(|_| ()),
             topology: |params, setting| Ok(A::topology(&checked::<A>(params, setting)?)),
-            pursues: |params, setting| Ok(A::personalization(&checked::<A>(params, setting)?)),
+            outline: outline::<A>,
             simulate: simulate::<A>,
         }
     }
+}
+
+fn outline<A: Algorithm>(params: Params, setting: &Setting) -> Result<Outline, RunError> {
+    let valid = checked::<A>(params, setting)?;
+    Ok(Outline {
+        pursues: A::personalization(&valid),
+        clips: A::clips(&valid),
+        clients: Seats::of::<A>(&valid, setting).clients(),
+        idle_bytes: size_of::<LearnerHost<A::Client>>(),
+    })
 }
 
 fn simulate<A: Algorithm>(request: Request<'_>) -> Result<Report, RunError> {
@@ -72,9 +96,9 @@ impl Simulated {
         (self.schema)()
     }
 
-    /// Parameters with every default filled in.
-    pub fn complete(&self, params: Params) -> Result<Params, RunError> {
-        (self.complete)(params)
+    /// Parameters with every default filled in, and with what is in the files that they name.
+    pub fn complete(&self, params: Params, read: ReadFile<'_>) -> Result<Params, RunError> {
+        (self.complete)(params, read)
     }
 
     /// Checks parameters against a setting.
@@ -87,9 +111,9 @@ impl Simulated {
         (self.topology)(params, setting)
     }
 
-    /// How much of what it pursues with these parameters is the client's own reward, where it says so.
-    pub fn pursues(&self, params: Params, setting: &Setting) -> Result<Option<f64>, RunError> {
-        (self.pursues)(params, setting)
+    /// Checks parameters against a setting, and says what is known of it with them.
+    pub fn outline(&self, params: Params, setting: &Setting) -> Result<Outline, RunError> {
+        (self.outline)(params, setting)
     }
 
     /// Runs it.

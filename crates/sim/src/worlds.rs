@@ -1,6 +1,6 @@
 //! The worlds that a program knows: a list that it is started with. Ours are the default.
 
-use cahoots_core::{ParamError, Registry};
+use cahoots_core::{ParamError, ReadFile, Registry};
 use schemars::{Schema, schema_for};
 
 use crate::arrivals::Arrivals;
@@ -21,7 +21,9 @@ pub struct KnownWorld {
     pub summary: &'static str,
     schema: fn() -> Schema,
     complete: fn(&Environment) -> Result<Environment, ParamError>,
+    read_files: fn(&Environment, ReadFile<'_>) -> Result<Environment, ParamError>,
     check: fn(&Environment) -> Result<(), ParamError>,
+    bytes: fn(&Environment) -> Result<f64, ParamError>,
     build: Build,
 }
 
@@ -34,7 +36,9 @@ impl KnownWorld {
             summary: W::SUMMARY,
             schema: || schema_for!(W),
             complete: |environment| Environment::of(&environment.read::<W>()?),
+            read_files: |environment, read| Environment::of(&environment.read::<W>()?.read_files(read)?),
             check: |environment| environment.read::<W>()?.check(),
+            bytes: |environment| Ok(environment.read::<W>()?.bytes()),
             build: |environment, horizon, seed| {
                 let keys = environment.read::<W>()?;
                 keys.check()?;
@@ -96,9 +100,23 @@ impl Worlds {
         (self.kind_of(environment)?.complete)(environment)
     }
 
+    /// The environment with every default filled in, and with what is in the files that it names.
+    pub fn read_files(
+        &self,
+        environment: &Environment,
+        read: ReadFile<'_>,
+    ) -> Result<Environment, ParamError> {
+        (self.kind_of(environment)?.read_files)(environment, read)
+    }
+
     /// Refuses what cannot be built, without drawing anything.
     pub fn check(&self, environment: &Environment) -> Result<(), ParamError> {
         (self.kind_of(environment)?.check)(environment)
+    }
+
+    /// The least memory that a world takes, in bytes, before any is taken.
+    pub fn bytes(&self, environment: &Environment) -> Result<f64, ParamError> {
+        (self.kind_of(environment)?.bytes)(environment)
     }
 
     /// The world of this seed, and who acts in it when.

@@ -9,7 +9,7 @@ use cahoots_sim::run::{Report, Scenario};
 use serde_json::json;
 
 fn run(more: serde_json::Value, horizon: u64) -> Report {
-    let mut environment = json!({ "kind": "arms", "rewards": "gaussian", "reward_noise": 0.0, "clients": 7,
+    let mut environment = json!({ "kind": "arms", "rewards": "gaussian", "reward_noise": 0.0, "clients": 7, "arrivals": "all",
         "means": [[0.75, 0.5, 0.0]], "spread": 0.5 });
     environment.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let scenario = json!({ "horizon": horizon, "environment": environment });

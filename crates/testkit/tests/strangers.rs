@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 
 fn terms(known: &Known) -> Result<Terms, cahoots_node::NodeError> {
     let scenario: Scenario = serde_json::from_value(json!({ "horizon": 40, "environment":
-        { "kind": "arms", "means": [[0.9, 0.5, 0.1], [0.2, 0.8, 0.4], [0.3, 0.6, 0.7]] } }))
+        { "kind": "arms", "arrivals": "all", "means": [[0.9, 0.5, 0.1], [0.2, 0.8, 0.4], [0.3, 0.6, 0.7]] } }))
     .unwrap();
     lockstep::terms(known, "explore-then-commit", &toml::from_str("pulls = 4").unwrap(), &scenario, 5)
 }

@@ -19,11 +19,11 @@ use crate::kit::linear::{LinearParams, Ratio};
 pub struct Params {
     /// Regularisation lambda of both ridge estimates.
     #[serde(default = "tenth")]
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub ridge: f64,
     /// Probability delta that a confidence ellipsoid may fail.
     #[serde(default = "tenth")]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub failure_prob: f64,
     /// Sub-Gaussian scale sigma of the reward noise; the environment's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -28,6 +28,8 @@ pub(super) struct Epochs {
     /// Rewards of this epoch, and of all of them; those of waiting are in neither.
     fresh: ArmStats,
     history: ArmStats,
+    /// Rewards that have not left yet, where sums leave once, as part of a sum over a group.
+    unsent: Option<ArmStats>,
     /// y-bar(r): the protected mean of history, over the arms of the last epoch that was explored.
     protected: Option<Private<ArmValues>>,
     /// Means over all clients of the epochs before this one, over its active arms, where they are known.
@@ -46,6 +48,7 @@ impl Epochs {
             explored: false,
             fresh: ArmStats::empty(arms),
             history: ArmStats::empty(arms),
+            unsent: rules.group.map(|_| ArmStats::empty(arms)),
             protected: None,
             shared: None,
             rules,
@@ -132,8 +135,27 @@ impl Epochs {
             return;
         }
         self.pulls = self.rules.pulls(self.epoch, self.active.len(), self.before);
+        self.explore();
+    }
+
+    /// What was explored was lost on its way: the same once more, with new pulls.
+    pub(super) fn explore_again(&mut self) {
+        if self.explored {
+            self.explored = false;
+            self.explore();
+        }
+    }
+
+    fn explore(&mut self) {
         let each = self.pulls - self.before;
         self.explorer = Explorer::new([Schedule::new(self.active.iter().map(|arm| (*arm, each)))]);
+    }
+
+    /// Sums of the active arms' rewards that have not left yet, and their numbers: they leave now, and never again.
+    pub(super) fn take_unsent(&mut self) -> Vec<(u64, f64)> {
+        let Some(unsent) = &mut self.unsent else { return Vec::new() };
+        let all = std::mem::replace(unsent, ArmStats::empty(unsent.arms()));
+        self.active.iter().map(|arm| (all.count(*arm), all.sum(*arm))).collect()
     }
 
     pub(super) fn choose(&self) -> Choice<Pull> {
@@ -193,6 +215,9 @@ impl Epochs {
     fn learn(&mut self, arm: ArmIndex, pulls: u64, sum: f64) {
         self.fresh.observe_block(arm, pulls, sum);
         self.history.observe_block(arm, pulls, sum);
+        if let Some(unsent) = &mut self.unsent {
+            unsent.observe_block(arm, pulls, sum);
+        }
     }
 
     fn own_best(&self) -> ArmIndex {

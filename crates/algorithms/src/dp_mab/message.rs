@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use cahoots_core::message::{Kind, Message};
-use cahoots_core::{ArmIndex, Arrived, Misbehaviour, NodeId, Private, wire};
+use cahoots_core::{ArmIndex, Arrived, Custom, Misbehaviour, NodeId, Private, custom, wire};
+use cahoots_privacy::aggregation::{Down, Up};
+use serde::{Deserialize, Serialize};
 
 use crate::kit::arms::{ArmMsg, ArmValues};
 
@@ -24,6 +26,41 @@ pub enum MabMsg {
     Tree(Vec<(NodeId, NodeId)>),
     /// These clients have left: nobody waits for their means any more.
     Gone(Labels),
+    /// A step of a sum over all who report, of which nobody sees more than the sum.
+    Sum(Custom<Sum>),
+}
+
+/// A step of a sum over a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Sum {
+    /// Client to server.
+    Up(Up),
+    /// Server to client.
+    Down(Down),
+}
+
+impl custom::Body for Sum {
+    const NAME: &'static str = "sums of rewards";
+
+    fn kind(&self) -> Kind {
+        if matches!(self, Sum::Up(Up::Masked { .. })) { Kind::Upload } else { Kind::Control }
+    }
+
+    fn scalars(&self) -> u64 {
+        if let Sum::Up(Up::Masked { values, .. }) = self { values.get().len() as u64 } else { 0 }
+    }
+}
+
+impl From<Up> for MabMsg {
+    fn from(step: Up) -> MabMsg {
+        MabMsg::Sum(Custom(Sum::Up(step)))
+    }
+}
+
+impl From<Down> for MabMsg {
+    fn from(step: Down) -> MabMsg {
+        MabMsg::Sum(Custom(Sum::Down(step)))
+    }
 }
 
 /// Clients, in rising order.
@@ -69,6 +106,7 @@ impl MabMsg {
             MabMsg::Data(table) => format!("means of {} clients of round {}", table.rows.len(), table.phase),
             MabMsg::Tree(_) => "a tree".into(),
             MabMsg::Gone(labels) => format!("{} clients that have left", labels.nodes.len()),
+            MabMsg::Sum(_) => "a step of a sum over a group".into(),
         })
     }
 
@@ -82,7 +120,7 @@ impl MabMsg {
             MabMsg::Tree(links) => {
                 Some((TREE, 0, links.iter().flat_map(|(child, next)| [child.0, next.0]).collect()))
             }
-            MabMsg::Arms(_) | MabMsg::Data(_) => None,
+            MabMsg::Arms(_) | MabMsg::Data(_) | MabMsg::Sum(_) => None,
         }
     }
 }
@@ -91,6 +129,7 @@ impl Message for MabMsg {
     fn kind(&self) -> Kind {
         match self {
             MabMsg::Arms(message) => message.kind(),
+            MabMsg::Sum(message) => message.kind(),
             MabMsg::Data(_) => Kind::Peer,
             MabMsg::Advertise(_) | MabMsg::Request(_) | MabMsg::Tree(_) | MabMsg::Gone(_) => Kind::Control,
         }
@@ -99,6 +138,7 @@ impl Message for MabMsg {
     fn scalars(&self) -> u64 {
         match self {
             MabMsg::Arms(message) => message.scalars(),
+            MabMsg::Sum(message) => message.scalars(),
             MabMsg::Data(table) => (table.rows.len() * table.arms.len()) as u64,
             _ => 0,
         }
@@ -108,6 +148,7 @@ impl Message for MabMsg {
         use wire::payload::Shape;
         let shape = match self {
             MabMsg::Arms(message) => return message.to_wire(),
+            MabMsg::Sum(message) => return message.to_wire(),
             MabMsg::Data(table) => Shape::ArmTable(wire::ArmTable {
                 phase: table.phase,
                 nodes: table.rows.iter().map(|(node, _)| node.0).collect(),
@@ -127,6 +168,9 @@ impl Message for MabMsg {
         match payload.shape {
             Some(Shape::Nodes(wire)) => from_nodes(wire),
             Some(Shape::ArmTable(wire)) => from_table(wire, came).map(MabMsg::Data),
+            Some(shape @ Shape::Custom(_)) => {
+                Custom::from_wire(wire::Payload { shape: Some(shape) }, came).map(MabMsg::Sum)
+            }
             shape => ArmMsg::from_wire(wire::Payload { shape }, came).map(MabMsg::Arms),
         }
     }
@@ -134,6 +178,7 @@ impl Message for MabMsg {
     fn wire_len(&self) -> usize {
         let inner = match self {
             MabMsg::Arms(message) => return message.wire_len(),
+            MabMsg::Sum(message) => return message.wire_len(),
             MabMsg::Data(table) => {
                 wire::varint_field(table.phase)
                     + wire::packed_varints(table.rows.iter().map(|(node, _)| node.0.into()))

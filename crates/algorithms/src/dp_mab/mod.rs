@@ -13,6 +13,7 @@ mod rules;
 mod server;
 mod shares;
 mod single;
+mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +22,7 @@ pub use ddp::{Client as DdpClient, Synchroniser};
 pub use graph::{ComponentSize, GraphShape};
 pub use hdp::Client as HdpClient;
 pub use hdp::sinks::{Component, components};
-pub use message::{Labels, MabMsg, Row, Table};
+pub use message::{Labels, MabMsg, Row, Sum, Table};
 pub use noise::{Audience, MeanNoise, Means, Protection};
 pub use params::{
     CdpParams, CdpValid, Counting, DdpParams, DdpValid, Formulas, Gap, HdpParams, HdpValid, MabParams,
@@ -95,11 +96,7 @@ impl Algorithm for CdpMab {
     }
 
     fn privacy(valid: &CdpValid) -> Option<Claim> {
-        valid.rules.noise.claim()
-    }
-
-    fn deployable(valid: &CdpValid) -> Result<(), ParamError> {
-        valid.rules.noise.deployable()
+        valid.rules.claim()
     }
 
     fn clips(_valid: &CdpValid) -> Option<(f64, f64)> {
@@ -107,7 +104,12 @@ impl Algorithm for CdpMab {
     }
 
     fn client(valid: &CdpValid, seat: &Seat) -> CdpClient {
-        CdpClient::new(valid.rules.clone(), seat.server, valid.rules.noise.participants == valid.clients)
+        CdpClient::new(
+            valid.rules.clone(),
+            seat.me,
+            seat.server,
+            valid.rules.noise.participants == valid.clients,
+        )
     }
 
     fn server(valid: &CdpValid, _seat: &Seat) -> Server {
@@ -115,8 +117,7 @@ impl Algorithm for CdpMab {
         let links = f64::from(valid.rules.noise.participants);
         let sample = valid.rules.noise.participants as usize;
         let costs = vec![(Cost::ServerLinks, links)];
-        let shares = Shares::of(&valid.rules.noise);
-        Server::new(valid.rules.clone(), sources, sample, Vec::new(), costs, valid.patience, shares)
+        Server::new(valid.rules.clone(), sources, sample, Vec::new(), costs, valid.patience, None)
     }
 }
 
@@ -154,7 +155,7 @@ impl Algorithm for DdpMab {
     }
 
     fn privacy(valid: &DdpValid) -> Option<Claim> {
-        valid.rules.noise.claim()
+        valid.rules.claim()
     }
 
     fn deployable(valid: &DdpValid) -> Result<(), ParamError> {
@@ -236,7 +237,7 @@ impl Algorithm for HdpMab {
     }
 
     fn privacy(valid: &HdpValid) -> Option<Claim> {
-        valid.rules.noise.claim()
+        valid.rules.claim()
     }
 
     fn deployable(valid: &HdpValid) -> Result<(), ParamError> {

@@ -2,6 +2,7 @@
 
 use cahoots_core::{Claim, Composition, Mechanism, Noise, ParamError, ReleaseFact, Stream};
 use cahoots_privacy::Laplace;
+use cahoots_privacy::aggregation::NOT_PROTECTED;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -101,11 +102,12 @@ impl MeanNoise {
         self.laplace(1).map_or(f64::INFINITY, |law| law.epsilon_of_shares(1.0, present, self.participants))
     }
 
-    /// What is claimed: where there is noise at all.
-    pub fn claim(&self) -> Option<Claim> {
+    /// What is claimed: where there is noise at all. `masked`: nobody sees more than sums over a group.
+    pub fn claim(&self, masked: bool) -> Option<Claim> {
         let calibration = match self.protection {
             Protection::Published => "published",
             Protection::Local => "local",
+            Protection::Central if masked => "central, in shares under masks",
             Protection::Central => "central",
             Protection::None => return None,
         };
@@ -121,7 +123,9 @@ impl MeanNoise {
             );
             not_protected.push(claim.into());
         }
-        if self.protection == Protection::Central {
+        if masked {
+            not_protected.extend(NOT_PROTECTED.map(Into::into));
+        } else if self.protection == Protection::Central {
             not_protected.push("anything, against who sees a single client's messages".into());
         }
         Some(Claim { epsilon: self.epsilon, delta: 0.0, calibration: calibration.into(), not_protected })
@@ -133,7 +137,8 @@ impl MeanNoise {
             Protection::Central => Err(ParamError::new(
                 "privacy",
                 "\"central\" cannot be deployed: each client adds only its share of the noise, which protects the sum and not \
-                 the message that its coordinator (or another client) sees, and nothing hides the messages yet. Use \"local\"",
+                 the message that its coordinator (or another client) sees, and on this graph nothing hides the messages. Use \
+                 \"local\", or cdp-mab, whose clients hide theirs",
             )),
             _ => Ok(()),
         }

@@ -1,6 +1,7 @@
 //! Parameters of the algorithms of Li and Song 2021.
 
 use cahoots_core::{ParamError, Patience, Setting, Topology};
+use cahoots_privacy::aggregation::{LaplaceShares, Terms};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use super::graph::{ComponentSize, GraphShape, hybrid};
 use super::hdp::sinks::{self, Component};
 use super::noise::{Audience, MeanNoise, Protection};
 use super::rules::{Limit, Rules};
-use crate::kit::PatienceParams;
+use crate::kit::{GroupParams, PatienceParams};
 
 /// Keys that all of them take.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -87,6 +88,9 @@ pub struct CdpParams {
     /// How long rounds wait.
     #[serde(flatten)]
     pub patience: PatienceParams,
+    /// Groups, with `privacy = "central"`: all who report are one, of at most 255.
+    #[serde(flatten)]
+    pub group: GroupParams,
     /// c1: what a link between server and client costs.
     #[serde(default = "twenty_five")]
     #[schemars(range(min = 0.0))]
@@ -235,6 +239,7 @@ impl MabParams {
             horizon: setting.horizon as f64,
             limit,
             noise,
+            group: None,
             as_printed: self.fidelity == Formulas::Paper,
         })
     }
@@ -247,20 +252,45 @@ impl CdpParams {
             let problem = format!("must be above 0 and at most 1, not {p}");
             return Err(ParamError::new("participation", problem));
         }
-        if self.mab.privacy == Protection::Central && self.patience.deadline.is_some() {
-            let problem = "cannot be with privacy = \"central\": it takes the noise of all who are asked to \
-                           make up what is promised, so that no round may go on without some of them";
-            return Err(ParamError::new("deadline", problem));
-        }
         let clients = setting.users as u32;
         // N = ceil(p M), where a product like 0.07 * 100 may come out a rounding above 7.
         let participants = ((p * f64::from(clients) - 1e-9).ceil() as u32).clamp(1, clients.max(1));
+        let mut rules = self.mab.rules(setting, participants, Audience::Server)?;
+        if self.mab.privacy == Protection::Central {
+            rules.group = Some(self.shares(rules.noise.epsilon, participants)?);
+        } else if let Some(key) = self.group.first_given() {
+            return Err(ParamError::new(key, "is for privacy = \"central\" alone"));
+        }
         Ok(CdpValid {
             patience: self.patience.check()?,
-            rules: self.mab.rules(setting, participants, Audience::Server)?,
+            rules,
             clients,
             server_link_cost: ParamError::not_negative("server_link_cost", self.server_link_cost)?,
         })
+    }
+}
+
+impl CdpParams {
+    /// Shares of the noise of one group of all who report.
+    fn shares(&self, epsilon: f64, participants: u32) -> Result<LaplaceShares, ParamError> {
+        if participants > Terms::LARGEST {
+            let problem = format!(
+                "\"central\" adds up what at most {} clients report, not {participants}: lower `participation`, or use \
+                 \"local\"",
+                Terms::LARGEST
+            );
+            return Err(ParamError::new("privacy", problem));
+        }
+        if self.patience.quorum.is_some() {
+            let problem =
+                "is not for privacy = \"central\": `group_least` and `missing` say who may be missing";
+            return Err(ParamError::new("quorum", problem));
+        }
+        // As the paper has it, nobody fails and nobody tells: then it takes the least noise.
+        let usual = Terms { most: Terms::LARGEST, missing: 0.0, colluding: 0.0, ..Terms::USUAL };
+        let terms = self.group.check(usual, participants as usize)?;
+        // A reward between 0 and 1 is part of one sum.
+        LaplaceShares::new("dp_epsilon", epsilon, 1.0, terms)
     }
 }
 
@@ -308,6 +338,7 @@ impl SingleParams {
                 everyone: false,
                 audience: Audience::Server,
             },
+            group: None,
             as_printed: false,
         };
         Ok(SingleValid { rules })

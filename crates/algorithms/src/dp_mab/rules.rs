@@ -2,11 +2,12 @@
 //! which all three structures share.
 
 use cahoots_core::policy::pick;
-use cahoots_core::{ArmIndex, Misbehaviour, plausible};
+use cahoots_core::{ArmIndex, Claim, Misbehaviour, plausible};
 use serde::{Deserialize, Serialize};
 
 use super::REWARDS;
 use super::noise::{MeanNoise, Protection};
+use cahoots_privacy::aggregation::LaplaceShares;
 
 /// Everything that lengths and radii depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,8 @@ pub(super) struct Rules {
     /// R and the smallest gap Delta, where rounds are limited.
     pub(super) limit: Option<Limit>,
     pub(super) noise: MeanNoise,
+    /// How sums over all who report are added up without anybody seeing a part of them, where they are.
+    pub(super) group: Option<LaplaceShares>,
     /// Leave out the factor that the concentration of the noise needs where few take part.
     pub(super) as_printed: bool,
 }
@@ -35,6 +38,11 @@ impl Rules {
     /// All arms.
     pub(super) fn all_arms(&self) -> Vec<ArmIndex> {
         (0..self.arms).map(ArmIndex).collect()
+    }
+
+    /// What is claimed.
+    pub(super) fn claim(&self) -> Option<Claim> {
+        self.noise.claim(self.group.is_some())
     }
 
     /// Line 3: the gap that epoch `r` aims at.
@@ -77,9 +85,34 @@ impl Rules {
         match self.noise.protection {
             Protection::Published => round * (8.0 * log).sqrt() * few / (n * n.sqrt() * epsilon),
             Protection::Local => round * (8.0 * log).sqrt() * few / (n.sqrt() * epsilon),
-            Protection::Central => round * log / (n * epsilon),
+            Protection::Central => {
+                let spread = self.group.map_or(1.0, |shares| shares.spread(self.noise.participants));
+                round * log * spread / (n * epsilon)
+            }
             Protection::None => 0.0,
         }
+    }
+
+    /// C(r) of sums that were added up round by round: over `pulls` pulls of each arm, with `noise` times the noise that
+    /// is promised in all of them.
+    pub(super) fn radius_of_sums(&self, r: u64, active: usize, pulls: u64, noise: f64) -> f64 {
+        let (pulls, log) = (pulls as f64, self.log(self.arms as usize, r));
+        (self.log(active, r) / (2.0 * pulls)).sqrt() + noise * log / (self.noise.epsilon * pulls)
+    }
+
+    /// Refuses sums of one round that rewards between 0 and 1 cannot have, or more pulls than its members made.
+    pub(super) fn check_sums(&self, pulls: u64, noise: f64, sums: &[(u64, f64)]) -> Result<(), Misbehaviour> {
+        let scale = self.group.map_or(0.0, |shares| shares.scale());
+        let reach = 1.001 * plausible::laplace_reach(scale, noise.ceil() as u64, sums.len() as f64);
+        for &(count, sum) in sums {
+            if count == 0 || count > pulls {
+                return Err(Misbehaviour::Unexpected(format!(
+                    "{count} pulls where at most {pulls} were made"
+                )));
+            }
+            plausible::check_values("a sum", &[sum], (-reach, count as f64 + reach))?;
+        }
+        Ok(())
     }
 
     /// Refuses protected means that rewards between 0 and 1 cannot have after epoch `r` and S(r) = `pulls`, but for
@@ -93,23 +126,21 @@ impl Rules {
         plausible::check_values("a mean", means, (low - reach, high + reach))
     }
 
-    /// Lines 12 to 15: who stays, of `active` with these means after S(r) = `pulls`. After the last
+    /// Lines 12 to 15: who stays, of `active` with these means and C(r) = `radius`. After the last
     /// round that is allowed, only the empirical best does.
-    pub(super) fn survivors(&self, r: u64, active: &[ArmIndex], means: &[f64], pulls: u64) -> Vec<ArmIndex> {
+    pub(super) fn survivors(&self, r: u64, active: &[ArmIndex], means: &[f64], radius: f64) -> Vec<ArmIndex> {
         let best = active[pick(means.iter().copied()).index()];
         if self.limit.is_some_and(|limit| r >= limit.rounds) {
             return vec![best];
         }
         let largest = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let radius = self.radius(r, active.len(), pulls);
         let stays = |(arm, mean): (&ArmIndex, &f64)| (largest - mean < 2.0 * radius).then_some(*arm);
         active.iter().zip(means).filter_map(stays).collect()
     }
 
     /// Whether the arms that are left were left by elimination, not by the end of the rounds.
-    pub(super) fn separated(&self, r: u64, active: &[ArmIndex], means: &[f64], pulls: u64) -> bool {
+    pub(super) fn separated(means: &[f64], radius: f64) -> bool {
         let largest = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let radius = self.radius(r, active.len(), pulls);
         means.iter().filter(|mean| largest - **mean < 2.0 * radius).count() == 1
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cahoots_core::{ArmIndex, Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId, Patience};
+use cahoots_core::{ArmIndex, Custom, Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId, Patience};
 use serde::{Deserialize, Serialize};
 
 use super::REPORT;
-use super::message::MabMsg;
+use super::message::{MabMsg, Sum};
 use super::rules::{Rules, average};
 use super::shares::Shares;
+use super::sums::{Outcome, Sums};
 use crate::kit::arms::{ActiveArms, ArmMsg, FORGETS_NOT};
 
 /// Lines 11 to 15 of Algorithm 1, Lines 12 to 16 of Algorithm 5.
@@ -41,6 +42,8 @@ pub struct Server {
     round: Gather<Vec<f64>>,
     /// Whose shares of the noise have come, where it takes all of them to keep what is promised.
     shares: Option<Shares>,
+    /// Sums in place of means, where nobody is to see more than those.
+    sums: Option<Sums>,
 }
 
 /// Ways to count the communication of a round.
@@ -71,6 +74,7 @@ impl Server {
         shares: Option<Shares>,
     ) -> Self {
         Server {
+            sums: Sums::of(&rules),
             active: rules.all_arms(),
             rules,
             everyone: sample >= sources.len(),
@@ -99,10 +103,21 @@ impl Server {
         self.epoch
     }
 
+    /// Pulls of an arm that are in sums over all who report.
+    #[cfg(test)]
+    pub(super) fn summed(&self, arm: ArmIndex) -> u64 {
+        self.sums.as_ref().map_or(0, |sums| sums.pulls(arm))
+    }
+
     /// Chooses who takes part in this round, and asks them where that is not everyone.
     fn open_round(&mut self, cx: &mut Cx<'_, MabMsg>) {
         let sources = self.sources.keys().copied();
         let mut asked: Vec<NodeId> = sources.filter(|client| !self.behind.contains(client)).collect();
+        if self.sums.as_ref().is_some_and(|sums| !sums.allows(asked.len())) {
+            // Too few for a sum: those who came back are waited for too.
+            self.behind.clear();
+            asked = self.sources.keys().copied().collect();
+        }
         if !self.everyone {
             let sample = self.sample.min(asked.len());
             cx.draw(|rng| {
@@ -113,6 +128,14 @@ impl Server {
             });
             asked.truncate(sample);
             asked.sort_unstable();
+        }
+        if let Some(sums) = &mut self.sums {
+            if sums.allows(asked.len()) {
+                sums.begin(asked.into_iter().collect(), &self.behind, self.active.len(), cx);
+            }
+            return;
+        }
+        if !self.everyone {
             for client in &asked {
                 let signal = ArmMsg::Signal { signal: REPORT, phase: self.epoch };
                 cx.send(*client, MabMsg::Arms(signal));
@@ -122,6 +145,9 @@ impl Server {
     }
 
     fn close_round_if_complete(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        if self.sums.is_some() {
+            return self.go_on(cx);
+        }
         if self.active.len() <= 1 || self.sources.is_empty() || !self.round.is_complete(cx.now()) {
             return;
         }
@@ -136,8 +162,39 @@ impl Server {
         let pulls = self.rules.pulls(self.epoch, self.active.len(), self.before);
         let rows = parts.iter().map(|(node, row)| (self.weight(node), &row[..]));
         let means = average(self.active.len(), rows);
-        let separated = self.rules.separated(self.epoch, &self.active, &means, pulls);
-        self.active = self.rules.survivors(self.epoch, &self.active, &means, pulls);
+        let radius = self.rules.radius(self.epoch, self.active.len(), pulls);
+        self.decide(&means, radius, pulls, cx);
+    }
+
+    /// A sum goes on; once it is there, the round is decided, and where it came to nothing it begins again.
+    fn go_on(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        let Server { sums, sources, patience, .. } = self;
+        let Some(sums) = sums else { return };
+        let outcome = sums.go_on(|node| sources.contains_key(node), patience.deadline, cx);
+        match outcome {
+            None => {}
+            Some(Outcome::Failed) => self.open_round(cx),
+            Some(Outcome::Sum(sum)) => {
+                let pulls = self.rules.pulls(self.epoch, self.active.len(), self.before);
+                match sums.add(&sum, &self.active, pulls, &self.rules) {
+                    Ok(()) => {
+                        let (means, radius) = sums.means(self.epoch, &self.active, &self.rules);
+                        self.decide(&means, radius, pulls, cx);
+                    }
+                    Err(_) => {
+                        // Somebody lied, and nobody knows who.
+                        cx.count("sums_implausible", 1.0);
+                        self.open_round(cx);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lines 12 to 15, and everyone is told.
+    fn decide(&mut self, means: &[f64], radius: f64, pulls: u64, cx: &mut Cx<'_, MabMsg>) {
+        let separated = Rules::separated(means, radius);
+        self.active = self.rules.survivors(self.epoch, &self.active, means, radius);
         cx.report(Fact::Rounds(1));
         for (cost, amount) in &self.costs {
             cx.count(cost.name(), *amount);
@@ -174,6 +231,12 @@ impl Server {
         for next in &self.decided {
             cx.send(client, MabMsg::Arms(ArmMsg::DownloadActive(next.clone())));
         }
+        match &self.sums {
+            Some(sums) if sums.is_busy() && self.everyone => sums.invite(client, cx),
+            // There were too few.
+            Some(sums) if !sums.is_busy() && self.active.len() > 1 => return self.open_round(cx),
+            _ => {}
+        }
         self.close_round_if_complete(cx);
     }
 
@@ -201,8 +264,23 @@ impl Machine for Server {
         message: MabMsg,
         cx: &mut Cx<'_, MabMsg>,
     ) -> Result<(), Misbehaviour> {
-        let MabMsg::Arms(ArmMsg::Upload { number, values }) = message else {
-            return Err(message.unexpected());
+        let (number, values) = match (message, &mut self.sums) {
+            (MabMsg::Sum(Custom(Sum::Up(step))), Some(sums)) => {
+                if !self.sources.contains_key(&from) {
+                    // It has left, and could not know.
+                    return Ok(());
+                }
+                if !self.everyone && !sums.may(from, step.round()) {
+                    return Err(Misbehaviour::Unexpected(format!("{from} was not asked")));
+                }
+                if sums.take(from, step, self.patience.deadline, cx)? {
+                    self.behind.remove(&from);
+                }
+                self.close_round_if_complete(cx);
+                return Ok(());
+            }
+            (MabMsg::Arms(ArmMsg::Upload { number, values }), None) => (number, values),
+            (message, _) => return Err(message.unexpected()),
         };
         if number < self.epoch {
             // Too late for its round; its sender has been told what was decided without it.
@@ -238,9 +316,15 @@ impl Machine for Server {
     /// A deadline.
     fn on_wake(&mut self, cx: &mut Cx<'_, MabMsg>) {
         self.close_round_if_complete(cx);
+        if let Some(sums) = &self.sums {
+            sums.wake(self.patience.deadline, cx);
+        }
     }
 
     fn waiting_for(&self) -> Vec<NodeId> {
+        if let Some(sums) = &self.sums {
+            return sums.waiting_for(|node| self.sources.contains_key(node));
+        }
         self.round.waiting().filter(|_| self.active.len() > 1).collect()
     }
 

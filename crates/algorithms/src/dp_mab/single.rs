@@ -24,8 +24,9 @@ impl Client {
 
     fn explored(&mut self, cx: &mut Cx<'_, Silence>) {
         let (epoch, means) = (self.epochs.epoch(), self.epochs.own_means());
-        let pulls = self.epochs.pulls();
-        let next = self.epochs.rules().survivors(epoch, self.epochs.active(), &means, pulls);
+        let (rules, active) = (self.epochs.rules(), self.epochs.active());
+        let radius = rules.radius(epoch, active.len(), self.epochs.pulls());
+        let next = rules.survivors(epoch, active, &means, radius);
         if next.len() == 1 {
             cx.count("finished_clients", 1.0);
         }

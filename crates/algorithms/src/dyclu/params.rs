@@ -5,21 +5,22 @@ use cahoots_core::{ParamError, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kit::linear::{LinearParams, LinearValid};
+use crate::kit::linear::{LinearParams, LinearValid, some_noise};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = some_noise)]
 pub struct Params {
     /// Common keys.
     #[serde(flatten)]
     pub linear: LinearParams,
     /// Two users differ if their data are less likely than this.
     #[serde(default = "hundredth")]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub cut: f64,
     /// An observation is an outlier, and not learned from, if its user's model finds it less likely than this.
     #[serde(default = "hundredth")]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub outlier: f64,
     /// Observations that the change detector looks back on.
     #[serde(default = "fifty")]
@@ -27,7 +28,7 @@ pub struct Params {
     pub window: usize,
     /// Probability that the detector ever sees a change where there is none; failure_prob when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub false_alarm: Option<f64>,
     /// Do models from before a change stay, for whoever is like them?
     #[serde(default = "yes")]

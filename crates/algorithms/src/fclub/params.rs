@@ -12,11 +12,11 @@ use crate::Fidelity;
 pub struct Common {
     /// Regularisation: each local cluster brings ridge I along; 1 when absent (`authors`: 2, private 1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub ridge: Option<f64>,
     /// Probability alpha that a confidence ellipsoid may fail.
     #[serde(default = "tenth")]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub failure_prob: f64,
     /// Sub-Gaussian scale sigma_0 of the reward noise; the environment's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,16 +59,16 @@ pub struct Clustering {
 pub struct Delays {
     /// Sets both ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1.0))]
+    #[schemars(range(min = 1.0), extend("x-infinite" = true))]
     pub ratio: Option<f64>,
     /// U: a local cluster uploads when its determinant has grown by this factor (where there is noise: when it would
     /// have, were all its observations alike, as counts are public and determinants are not); 1.01 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1.0))]
+    #[schemars(range(min = 1.0), extend("x-infinite" = true))]
     pub upload_ratio: Option<f64>,
     /// D: a local cluster is sent a view when the global determinant is larger by this factor; 1.01 when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1.0))]
+    #[schemars(range(min = 1.0), extend("x-infinite" = true))]
     pub download_ratio: Option<f64>,
 }
 

@@ -10,10 +10,11 @@ use super::exploration::{Exploration, Plan, Unit};
 use super::threshold::{SyncThreshold, Threshold};
 use crate::Fidelity;
 use crate::kit::PatienceParams;
-use crate::kit::linear::{LinearParams, LinearValid};
+use crate::kit::linear::{LinearParams, LinearValid, some_noise};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = some_noise)]
 pub struct Params {
     /// Common keys.
     #[serde(flatten)]
@@ -63,7 +64,7 @@ fn thousand() -> usize {
 pub struct TestParams {
     /// Two clients differ if their data are less likely than this; failure_prob / N^2 when absent (authors: 0.01).
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub cut: Option<f64>,
     /// How far apart similar clients may be; `proof` when absent, `data` for hetofed-dr and hetofed-e.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ use super::params::Constants;
 #[serde(untagged)]
 pub enum SyncThreshold {
     /// The same for clusters of all sizes (`inf`: never).
-    Value(#[schemars(range(min = 0.0))] f64),
+    Value(#[schemars(range(min = 0.0), extend("x-infinite" = true))] f64),
     /// The authors' T / ((N / M) d ln T).
     Known {
         /// M, the true number of clusters.

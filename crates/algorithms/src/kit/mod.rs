@@ -2,9 +2,11 @@
 
 pub mod arms;
 pub mod clusters;
+mod groups;
 pub mod linear;
 mod patience;
 
+pub use groups::GroupParams;
 pub use patience::PatienceParams;
 
 /// [`cahoots_core::Algorithm::MEMBERSHIP`] of those who exchange nothing.

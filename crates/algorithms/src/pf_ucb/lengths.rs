@@ -1,7 +1,7 @@
 //! f(p), the exploration length of phase p: the forms of the paper's Table 1, and a user's own.
 
 use cahoots_core::ParamError;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// f(p) as a user writes it.
@@ -20,8 +20,13 @@ pub enum PhaseLengths {
     /// Values of one's own.
     Own {
         /// f(1), f(2), ...; the last one stays.
+        #[schemars(schema_with = "lengths")]
         table: Vec<f64>,
     },
+}
+
+fn lengths(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": { "type": "number", "exclusiveMinimum": 0.0 } })
 }
 
 impl Default for PhaseLengths {

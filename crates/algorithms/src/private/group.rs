@@ -66,6 +66,10 @@ impl Grouped {
         server: NodeId,
         cx: &mut Cx<'_, PrivateMsg>,
     ) -> Result<(), Misbehaviour> {
+        if let Some(left) = self.member.away(message) {
+            cx.send(server, Custom(Body::Up(left)));
+            return Ok(());
+        }
         let answer = match message {
             Down::Begin { round } if *round > rules.releases() => {
                 return Err(Misbehaviour::Unexpected(format!("round {round} of {}", rules.releases())));
@@ -91,7 +95,7 @@ impl Grouped {
         let Some(values) = noise.encode(&row, size) else {
             self.member.leave();
             cx.count("vectors_too_large", 1.0);
-            return None;
+            return Some(Up::Left { round });
         };
         let (unit, observer) = (rules.unit_in_words(), rules.observer());
         let mut mechanism = MaskedRelease {

@@ -18,7 +18,7 @@ mod weighing;
 
 pub use client::Silo;
 pub use message::{Body, Part, PrivateMsg, Shared, Summed};
-pub use params::{Decide, GroupParams, PrivateFclubParams, PrivateLinucbParams, PrivateParams, Trust};
+pub use params::{Decide, PrivateFclubParams, PrivateLinucbParams, PrivateParams, Trust};
 pub use rules::{Rules, Valid};
 pub use server::Merger;
 

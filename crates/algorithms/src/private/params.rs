@@ -5,7 +5,8 @@ use cahoots_privacy::calibration::Stated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kit::linear::LinearParams;
+use crate::kit::GroupParams;
+use crate::kit::linear::{LinearParams, some_noise};
 
 /// Whom a user's exact observations are shown to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +36,7 @@ pub enum Decide {
 
 /// Keys that all of the family take.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = some_noise)]
 pub struct PrivateParams {
     /// Common keys of linear algorithms.
     #[serde(flatten)]
@@ -55,6 +57,10 @@ pub struct PrivateParams {
     /// Groups, with `trust = "group"`.
     #[serde(flatten)]
     pub group: GroupParams,
+    /// The largest group; more clients are split into several, each with noise of its own (100 when absent).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 5, max = 255))]
+    pub group_most: Option<u32>,
     /// What decisions are made with.
     #[serde(default)]
     pub decide: Decide,
@@ -75,29 +81,8 @@ pub struct PrivateParams {
     pub centred: bool,
     /// Bound on the norm of what is to be learned.
     #[serde(default = "one")]
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub preference_norm: f64,
-}
-
-/// Keys of groups whose sums alone are seen: for `trust = "group"`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GroupParams {
-    /// The smallest group whose sum may be seen (5 when absent).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 3, max = 128))]
-    pub group_least: Option<u32>,
-    /// The largest group; more clients are split into several, each with noise of its own (100 when absent).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 5, max = 255))]
-    pub group_most: Option<u32>,
-    /// The part of a group that may fail in mid-round without the round being lost (0.2 when absent).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub missing: Option<f64>,
-    /// The part of a group that may tell the coordinator all they know without the promise being broken (0.2 when absent).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub colluding: Option<f64>,
 }
 
 /// Keys of `private-linucb`.

@@ -3,12 +3,12 @@
 use cahoots_core::plausible::Noised;
 use cahoots_core::policy::LinearPolicy;
 use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Tick, Unit, UserId};
-use cahoots_privacy::aggregation::{GroupNoise, Terms};
+use cahoots_privacy::aggregation::{GroupNoise, NOT_PROTECTED, OBSERVER, Terms};
 use cahoots_privacy::{Batches, Budget, Calibration, Randomised, Schedule, calibration};
 use serde::{Deserialize, Serialize};
 
 use super::message::Summed;
-use super::params::{Decide, GroupParams, PrivateParams, Trust};
+use super::params::{Decide, PrivateParams, Trust};
 use crate::kit::clusters::users_by_host;
 
 /// What all machines of a federation go by.
@@ -226,7 +226,8 @@ impl PrivateParams {
         let budget = self.stated.budget(Calibration::Analytic)?;
         // Of m observations each moves by at most as much, and moves add up.
         let sensitivity = group * calibration::sensitivity(rewards.largest());
-        if let (true, Some(key)) = (self.trust != Trust::Group, self.group.first_given()) {
+        let most = self.group_most.map(|_| "group_most");
+        if let (true, Some(key)) = (self.trust != Trust::Group, self.group.first_given().or(most)) {
             return Err(ParamError::new(key, "is for trust = \"group\" alone"));
         }
         if self.trust == Trust::Group && apart.is_some() {
@@ -237,7 +238,10 @@ impl PrivateParams {
         let noise = match self.trust {
             Trust::Group => {
                 let schedule = Schedule::new(&budget, times.releases(), sensitivity, setting.dim)?;
-                Noising::Group(GroupNoise::new(schedule, self.group.check(setting)?, setting.dim)?)
+                let most = self.group_most.unwrap_or(Terms::USUAL.most);
+                let usual = Terms { most, ..Terms::USUAL };
+                let terms = self.group.check(usual, users_by_host(setting).len())?;
+                Noising::Group(GroupNoise::new(schedule, terms, setting.dim)?)
             }
             Trust::Silo => Noising::Sums(Schedule::new(&budget, times.releases(), sensitivity, setting.dim)?),
             Trust::Nobody => Noising::Observations(Randomised::new(&budget, sensitivity, setting.dim)?),
@@ -271,38 +275,6 @@ impl PrivateParams {
     }
 }
 
-impl GroupParams {
-    /// The first key that was written.
-    fn first_given(&self) -> Option<&'static str> {
-        let GroupParams { group_least, group_most, missing, colluding } = self;
-        let given = [
-            ("group_least", group_least.is_some()),
-            ("group_most", group_most.is_some()),
-            ("missing", missing.is_some()),
-            ("colluding", colluding.is_some()),
-        ];
-        given.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
-    }
-
-    fn check(&self, setting: &Setting) -> Result<Terms, ParamError> {
-        let terms = Terms {
-            least: self.group_least.unwrap_or(Terms::USUAL.least),
-            most: self.group_most.unwrap_or(Terms::USUAL.most),
-            missing: self.missing.unwrap_or(Terms::USUAL.missing),
-            colluding: self.colluding.unwrap_or(Terms::USUAL.colluding),
-        };
-        let (terms, clients) = (terms.check()?, users_by_host(setting).len());
-        if clients < terms.least as usize {
-            let problem = format!(
-                "{} is the least, and there are {clients} clients: nothing would ever be summed",
-                terms.least
-            );
-            return Err(ParamError::new("group_least", problem));
-        }
-        Ok(terms)
-    }
-}
-
 impl Rules {
     /// What one unit is, for the accountant.
     pub(super) fn unit_in_words(&self) -> &'static str {
@@ -317,9 +289,7 @@ impl Rules {
         match self.noise {
             Noising::Sums(_) | Noising::Batches(_) => "all parties outside its client",
             Noising::Observations(_) => "everyone, its own client included",
-            Noising::Group(_) => {
-                "all parties outside its client that keep to the protocol, the stated part of its group among them"
-            }
+            Noising::Group(_) => OBSERVER,
         }
     }
 
@@ -411,11 +381,7 @@ impl Valid {
             );
         }
         if matches!(noise, Noising::Group(_)) {
-            not_protected.push(
-                "anyone from a coordinator that breaks the protocol: one that hands out keys of its own, makes clients up, or \
-                 tells members of different sums sees a client's sum under less noise than that",
-            );
-            not_protected.push("that a client takes part in a round, and how many do");
+            not_protected.extend(NOT_PROTECTED);
         }
         if !matches!(noise, Noising::Observations(_)) {
             not_protected.push("what a user's own client learns, which sees all of it");

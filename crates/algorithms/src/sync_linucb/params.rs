@@ -33,7 +33,7 @@ pub struct Params {
 #[serde(untagged)]
 pub enum SyncThreshold {
     /// A number.
-    Value(#[schemars(range(min = 0.0))] f64),
+    Value(#[schemars(range(min = 0.0), extend("x-infinite" = true))] f64),
     /// By name.
     Named(NamedThreshold),
 }

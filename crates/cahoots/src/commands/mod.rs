@@ -7,6 +7,7 @@ pub(crate) mod client;
 pub mod contract;
 pub(crate) mod environments;
 pub(crate) mod keys;
+pub(crate) mod merge;
 pub(crate) mod operate;
 #[cfg(test)]
 mod parameter_tables;
@@ -17,4 +18,5 @@ pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod serve;
+pub(crate) mod shell;
 mod stop;

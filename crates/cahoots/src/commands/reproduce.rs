@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cahoots_lab::LabError;
+use cahoots_lab::{LabError, say};
 use cahoots_papers::PAPERS;
 use cahoots_papers::reproduce::{self, Item, Options, Paper, Report};
 use cahoots_sim::catalogue::Catalogue;
@@ -82,7 +82,7 @@ pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError
     };
     for item in items {
         if !args.quiet {
-            eprintln!("{}: {}", item.name, item.title);
+            say(format_args!("{}: {}", item.name, item.title));
         }
         let report = reproduce::reproduce(item, &out, &options)?;
         if args.json {
@@ -96,7 +96,8 @@ pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError
     }
     if !skipped.is_empty() {
         let names: Vec<&str> = skipped.iter().map(|item| item.name).collect();
-        eprintln!("left out, as they read a dataset (name its folder with --data DIR): {}", names.join(", "));
+        let names = names.join(", ");
+        say(format_args!("left out, as they read a dataset (name its folder with --data DIR): {names}"));
     }
     Ok(())
 }

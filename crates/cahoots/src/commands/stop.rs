@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use cahoots_lab::say;
+
 /// Set by Ctrl-C.
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -11,12 +13,17 @@ pub(super) fn on_ctrl_c() -> &'static AtomicBool {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        eprintln!("\nstopping; finished runs are kept (once more: at once)");
+        say("\nstopping; finished runs are kept (once more: at once)");
     });
     if handled.is_err() {
-        eprintln!("note: Ctrl-C will end the program at once");
+        say("note: Ctrl-C will end the program at once");
     }
     &STOP
+}
+
+/// For what keeps nothing: Ctrl-C ends the program, with the code that says so.
+pub(super) fn exit_on_ctrl_c() {
+    let _ = ctrlc::set_handler(|| std::process::exit(130));
 }
 
 /// Threads to use when none are asked for.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 const MAGIC: [u8; 4] = *b"CHSN";
-const VERSION: u8 = 5;
+const VERSION: u8 = 6;
 
 /// A snapshot that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -14,7 +14,7 @@ pub enum Radius {
     /// From the number of observations.
     Count,
     /// A fixed number.
-    Fixed(f64),
+    Fixed(#[schemars(range(min = 0.0))] f64),
 }
 
 /// A checked radius with the constants it needs.

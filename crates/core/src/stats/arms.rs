@@ -68,6 +68,11 @@ impl ArmStats {
         self.counts[arm.index()]
     }
 
+    /// Sum of an arm's rewards.
+    pub fn sum(&self, arm: ArmIndex) -> f64 {
+        self.sums[arm.index()]
+    }
+
     /// Pulls of all arms.
     pub fn pulls(&self) -> u64 {
         self.counts.iter().sum()

@@ -4,6 +4,7 @@ use cahoots_algorithms::dp_mab::{Audience, MeanNoise, Means, Protection};
 use cahoots_algorithms::kit::arms::ArmValues;
 use cahoots_core::{ArmIndex, Keys, Mechanism as _, NodeId};
 use cahoots_privacy::Laplace;
+use cahoots_privacy::aggregation::{LaplaceShares, Terms};
 use cahoots_privacy::audit::Transcript;
 use cahoots_privacy::audit::canaries::Canary;
 
@@ -22,10 +23,14 @@ pub(super) fn subjects() -> Vec<Subject> {
             .pair("a reward of 0 or 1", move |second, seed| seen(noise, messages, second, seed))
     };
     let published = noise(Protection::Published, 0.1, 50);
-    let (local, central) = (noise(Protection::Local, 1.0, 50), noise(Protection::Central, 1.0, 10));
+    let (local, shares) = (noise(Protection::Local, 1.0, 50), noise(Protection::Central, 1.0, 10));
     // What is stated where a share is missing: computed as the federation computes it.
     let law = Laplace::calibrated("dp_epsilon", 1.0, 1.0, 1).unwrap_or(Laplace::NONE);
     let missing = law.epsilon_of_shares(1.0, 9, 10);
+    let sums = |name, about, honest: u32| {
+        Subject::new(name, about, 1.0, 0.0)
+            .pair("a reward of 0 or 1", move |second, seed| summed(honest, second, seed))
+    };
     vec![
         subject(
             "cdp-mab-published",
@@ -42,24 +47,22 @@ pub(super) fn subjects() -> Vec<Subject> {
             1,
         )
         .canaries(canaries),
-        subject(
+        sums(
             "cdp-mab-central",
-            "the sum of ten clients' means, epsilon = 1 for the sum",
-            1.0,
-            central,
-            10,
+            "what six honest ones of ten add to a sum that two are missing in and two have told all about: epsilon = 1",
+            6,
         )
         .share(0.2),
         subject(
             "cdp-mab-central-missing",
-            "the same with one share missing, and that stated",
+            "the sum of ten clients' means with one share missing, and that stated",
             missing,
-            central,
+            shares,
             9,
         )
         .share(0.2),
         subject("cdp-mab-broken", "the paper's epsilon = 0.1 taken at its word", 0.1, published, 1).control(),
-        subject("cdp-mab-central-broken", "three of ten shares missing, and not stated", 1.0, central, 7)
+        sums("cdp-mab-central-broken", "two more of them missing, and not stated", 4)
             .control()
             .share(0.5),
     ]
@@ -78,6 +81,16 @@ fn seen(noise: MeanNoise, messages: u32, second: bool, seed: u64) -> Transcript 
         Means::new(noise, PULLS).release(exact, &mut rng).values[0]
     };
     Transcript::numbers(vec![(0..messages).map(&mut mean).sum()])
+}
+
+/// What honest members of a group of ten add to a sum, of which the rest is known.
+fn summed(honest: u32, second: bool, seed: u64) -> Transcript {
+    let mut rng = rng(seed);
+    let shares =
+        LaplaceShares::new("dp_epsilon", 1.0, 1.0, Terms::USUAL).expect("an epsilon that can be kept");
+    let mut sum = shares.encode(&[if second { 6.0 } else { 5.0 }], 10).expect("small");
+    (0..honest).for_each(|_| shares.add_share(&mut sum, 10, &mut rng));
+    Transcript::numbers(vec![shares.decode(sum[0] as i64)])
 }
 
 /// One message about many arms: in each mean one reward is 0 or 1.

@@ -5,7 +5,9 @@
 //! the JSON schemas of environments and algorithms), `validate` compares the two,
 //! `sweep` unfolds grids, `read` puts an experiment together.
 
+mod inputs;
 mod label;
+mod memory;
 mod published;
 mod read;
 mod sections;
@@ -17,12 +19,15 @@ mod tree;
 mod validate;
 mod value;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::run::{Params, Scenario};
 use cahoots_sim::world::objective::Objective;
 
+pub use inputs::{Input, Inputs};
+pub use memory::Memory;
 pub use published::json_schema;
 pub use read::read;
 pub use shape::{Field, Record, Shape};
@@ -45,6 +50,10 @@ pub struct Experiment {
     pub entries: Vec<Entry>,
     /// The file it came from.
     pub source: Source,
+    /// The folder that paths in it are relative to; empty for the current one.
+    pub folder: PathBuf,
+    /// The files that it names.
+    pub inputs: Vec<Input>,
     /// What its names mean: the algorithms and worlds that it was checked against.
     pub catalogue: Arc<Catalogue>,
 }
@@ -81,6 +90,10 @@ pub struct Entry {
     pub params: Params,
     /// What its regret is measured against.
     pub objective: Objective,
+    /// What it clips rewards to, where it does.
+    pub clips: Option<(f64, f64)>,
+    /// What memory a run takes, about.
+    pub memory: Memory,
     /// The keys of the block that hold several values, and this entry's.
     pub swept: Vec<(String, toml::Value)>,
 }

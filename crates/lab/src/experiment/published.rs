@@ -5,20 +5,23 @@ use cahoots_sim::network::Network;
 use cahoots_sim::rewards::Rewards;
 use serde_json::{Map, Value as Json, json};
 
+use super::sections::TICKS;
 use super::shape::Shape;
 
 /// JSON schema of a whole experiment file that may name whatever is in the catalogue.
 pub fn json_schema(catalogue: &Catalogue) -> Json {
-    let environments: Vec<Json> = catalogue
+    let mut environments: Vec<Json> = catalogue
         .worlds
         .iter()
         .map(|kind| section(kind.schema().as_value(), Some((kind.name, kind.summary)), false))
         .collect();
-    let algorithms: Vec<Json> = catalogue
+    environments.push(several(catalogue.worlds.names()));
+    let mut algorithms: Vec<Json> = catalogue
         .algorithms
         .iter()
         .map(|about| section(about.schema().as_value(), Some((about.name, about.summary)), true))
         .collect();
+    algorithms.push(several(catalogue.algorithms.names()));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Cahoots experiment",
@@ -26,7 +29,7 @@ pub fn json_schema(catalogue: &Catalogue) -> Json {
         "properties": {
             "name": { "type": "string", "description": "Names the folder of the results; the file's name when absent." },
             "title": { "type": "string", "description": "A line for the figures." },
-            "horizon": swept(json!({ "type": "integer", "minimum": 1, "description": "Ticks of a run." })),
+            "horizon": swept(json!({ "type": "integer", "minimum": 1, "description": TICKS })),
             "seeds": {
                 "description": "How many runs of each entry, or a list of seeds.",
                 "default": 10,
@@ -47,6 +50,17 @@ pub fn json_schema(catalogue: &Catalogue) -> Json {
         },
         "required": ["horizon", "environment", "algorithm"],
         "additionalProperties": false,
+    })
+}
+
+/// A section whose kind is swept: every kind takes its keys.
+fn several<'a>(names: impl Iterator<Item = &'a str>) -> Json {
+    let names: Vec<&str> = names.collect();
+    json!({
+        "type": "object",
+        "description": "Several kinds, each with the same keys.",
+        "properties": { "kind": { "type": "array", "items": { "enum": names }, "minItems": 1, "uniqueItems": true } },
+        "required": ["kind"],
     })
 }
 

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use cahoots_core::{ParamError, Setting};
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::environment::Environment;
+use cahoots_sim::memory::available_bytes;
 use cahoots_sim::run::{self, RunError, Scenario};
+use cahoots_sim::simulated::Outline;
 use cahoots_sim::world::objective::Aim;
 
 use super::sections::{self, Block, Sections};
 use super::source::{Complaint, Span};
-use super::sweep::Cell;
-use super::{Complaints, Entry, Experiment, Source, Stage, label};
+use super::sweep::{Cell, Sweep};
+use super::{Complaints, Entry, Experiment, Inputs, Memory, Record, Source, Stage, label, memory};
+use crate::results;
 
 /// Entries of one experiment, at most.
 const MOST_ENTRIES: usize = 10_000;
@@ -21,10 +24,11 @@ const MOST_ENTRIES: usize = 10_000;
 pub fn read(
     catalogue: &Arc<Catalogue>,
     source: Source,
+    inputs: Inputs,
     seeds: Option<u64>,
 ) -> Result<Experiment, Complaints> {
-    let built =
-        sections::read(catalogue, &source).and_then(|sections| assemble(catalogue, &source, sections));
+    let built = sections::read(catalogue, &source)
+        .and_then(|sections| assemble(catalogue, &source, sections, inputs));
     match built {
         Ok(mut experiment) => {
             if let Some(count) = seeds {
@@ -40,10 +44,11 @@ fn assemble(
     catalogue: &Arc<Catalogue>,
     source: &Source,
     sections: Sections,
+    inputs: Inputs,
 ) -> Result<Experiment, Vec<Complaint>> {
     let mut complaints = Vec::new();
     let names = block_names(&sections.blocks, &mut complaints);
-    let worlds = worlds(catalogue, &sections, &mut complaints);
+    let worlds = worlds(catalogue, &sections, &inputs, &mut complaints);
     let blocks: Vec<Vec<Cell>> = sections.blocks.iter().map(|block| block.sweep.cells()).collect();
     let size = worlds.len().saturating_mul(blocks.iter().map(Vec::len).sum());
     if size > MOST_ENTRIES {
@@ -58,12 +63,20 @@ fn assemble(
         return Err(complaints);
     }
     let mut entries = Vec::with_capacity(size);
-    for (stage_index, (stage, Known { setting, aim })) in worlds.iter().enumerate() {
+    let free = available_bytes().map(|free| free as f64);
+    for (stage_index, (stage, Known { setting, aim, bytes })) in worlds.iter().enumerate() {
         for (index, (block, cells)) in sections.blocks.iter().zip(&blocks).enumerate() {
             let swept: Vec<_> = cells.iter().map(|cell| cell.swept.as_slice()).collect();
             for (cell, cell_label) in cells.iter().zip(label::cells(&swept)) {
-                match checked(catalogue, block, cell, setting) {
-                    Ok((params, pursued)) => {
+                if let Some(complaint) =
+                    free.and_then(|free| too_large(catalogue, block, cell, setting, free))
+                {
+                    complaints.push(complaint);
+                    continue;
+                }
+                match checked(catalogue, block, cell, setting, &inputs) {
+                    Ok((params, outline)) => {
+                        complaints.extend(strangers(stage, &outline, &sections.network_span));
                         let short_label = label::join(&names[index], &cell_label);
                         entries.push(Entry {
                             label: label::join(&short_label, &stage.label),
@@ -74,7 +87,9 @@ fn assemble(
                             stage: stage.clone(),
                             algorithm: block.kind.clone(),
                             params,
-                            objective: aim.objective(pursued),
+                            objective: aim.objective(outline.pursues),
+                            clips: outline.clips,
+                            memory: Memory::new(*bytes, setting, stage, &outline),
                             swept: cell.swept.clone(),
                         });
                     }
@@ -93,8 +108,40 @@ fn assemble(
         stages: worlds.into_iter().map(|(stage, _)| stage).collect(),
         entries,
         source: source.clone(),
+        folder: inputs.folder().to_path_buf(),
+        inputs: inputs.into_inputs(),
         catalogue: catalogue.clone(),
     })
+}
+
+/// What cannot even be checked: a single model, or a graph in which everyone talks to everyone.
+fn too_large(
+    catalogue: &Catalogue,
+    block: &Block,
+    cell: &Cell,
+    setting: &Setting,
+    free: f64,
+) -> Option<Complaint> {
+    let model = memory::model(setting);
+    let problem = if model > free {
+        format!("a model of {} features takes {}", setting.dim, results::bytes(model))
+    } else {
+        let schema = catalogue.find(&block.kind).ok()?.schema();
+        Record::from_schema(schema.as_value()).field("topology")?;
+        let complete = cell.table.get("topology").is_none_or(|graph| graph.as_str() == Some("complete"));
+        let links = 8.0 * setting.users as f64 * setting.users as f64;
+        if !(complete && links > free) {
+            return None;
+        }
+        format!("a complete topology of {} clients takes {}", setting.users, results::bytes(links))
+    };
+    Some(Complaint::new(&block.kind_span, problem, format!("{} are free", results::bytes(free))))
+}
+
+/// Whoever is offline must be there.
+fn strangers(stage: &Stage, outline: &Outline, span: &Span) -> Option<Complaint> {
+    let error = stage.scenario.network.check_clients(outline.clients).err()?;
+    Some(Complaint::new(span, error.to_string(), "`client` is one of those"))
 }
 
 fn block_names(blocks: &[Block], complaints: &mut Vec<Complaint>) -> Vec<String> {
@@ -122,32 +169,36 @@ struct Known {
     setting: Setting,
     /// What regret can be measured against.
     aim: Aim,
+    /// The memory that it takes, at least.
+    bytes: f64,
 }
 
 /// Every world of the file.
 fn worlds(
     catalogue: &Catalogue,
     sections: &Sections,
+    inputs: &Inputs,
     complaints: &mut Vec<Complaint>,
 ) -> Vec<(Arc<Stage>, Known)> {
     let mut cells = Vec::new();
     for top in sections.top.cells() {
-        for environment in sections.environment.cells() {
+        for (kind, environment) in environments(sections) {
             for network in sections.network.cells() {
                 for rewards in sections.rewards.cells() {
                     if cells.len() < MOST_ENTRIES {
-                        cells.push([top.clone(), environment.clone(), network.clone(), rewards]);
+                        let parts = [top.clone(), environment.clone(), network.clone(), rewards];
+                        cells.push((kind, parts));
                     }
                 }
             }
         }
     }
     let swept: Vec<Vec<_>> =
-        cells.iter().map(|parts| parts.iter().flat_map(|cell| cell.swept.clone()).collect()).collect();
+        cells.iter().map(|(_, parts)| parts.iter().flat_map(|cell| cell.swept.clone()).collect()).collect();
     let labels = label::cells(&swept.iter().map(Vec::as_slice).collect::<Vec<_>>());
     let mut worlds = Vec::new();
-    for (parts, label) in cells.iter().zip(labels) {
-        match world(catalogue, parts, sections) {
+    for ((kind, parts), label) in cells.iter().zip(labels) {
+        match world(catalogue, kind, parts, sections, inputs) {
             Ok((scenario, known, steps)) => {
                 worlds.push((Arc::new(Stage { label, scenario, steps }), known));
             }
@@ -157,46 +208,80 @@ fn worlds(
     worlds
 }
 
+/// Every cell of the environment, kind by kind; where there are several, the kind is one of the swept keys.
+fn environments(sections: &Sections) -> Vec<(&str, Cell)> {
+    let several = sections.environments.len() > 1;
+    let cells = |(kind, sweep): &'_ (String, Sweep)| {
+        let mut cells = sweep.cells();
+        if several {
+            let swept = ("kind".to_string(), toml::Value::from(kind.as_str()));
+            cells.iter_mut().for_each(|cell| cell.swept.insert(0, swept.clone()));
+        }
+        cells
+    };
+    sections
+        .environments
+        .iter()
+        .flat_map(|known| cells(known).into_iter().map(|cell| (known.0.as_str(), cell)))
+        .collect()
+}
+
 fn world(
     catalogue: &Catalogue,
+    kind: &str,
     parts: &[Cell; 4],
     sections: &Sections,
+    inputs: &Inputs,
 ) -> Result<(Scenario, Known, u64), Complaint> {
     let [top, environment, network, rewards] = parts;
     let at =
         |span: &Span, error: toml::de::Error| Complaint::new(span, error.message().trim().to_string(), "");
     let horizon = top.table.get("horizon").and_then(toml::Value::as_integer).unwrap_or_default();
+    let complain = |cell: &Cell, section: &Span, error: &ParamError| point(cell, section, &[], error);
+    let named = Environment::new(kind, environment.table.clone());
     let scenario = Scenario {
         horizon: u64::try_from(horizon).unwrap_or_default(),
-        environment: Environment::new(&sections.environment_kind, environment.table.clone()),
+        environment: catalogue
+            .worlds
+            .read_files(&named, &|path| inputs.read(path))
+            .map_err(|error| complain(environment, &sections.environment_span, &error))?,
         network: network.table.clone().try_into().map_err(|error| at(&sections.network_span, error))?,
         rewards: rewards.table.clone().try_into().map_err(|error| at(&sections.rewards_span, error))?,
     };
-    let complain = |cell: &Cell, section: &Span, error: &ParamError| point(cell, section, &[], error);
     scenario.network.check().map_err(|error| complain(network, &sections.network_span, &error))?;
     scenario.rewards.check().map_err(|error| complain(rewards, &sections.rewards_span, &error))?;
     let worlds = &catalogue.worlds;
+    let bytes = worlds
+        .bytes(&scenario.environment)
+        .map_err(|error| complain(environment, &sections.environment_span, &error))?;
+    if let Some(free) = available_bytes().filter(|free| bytes > *free as f64) {
+        let problem = format!("this world takes at least {}", results::bytes(bytes));
+        let help = format!("{} are free: lower clients, arms, dim or pool_size", results::bytes(free as f64));
+        return Err(Complaint::new(&sections.environment_span, problem, help));
+    }
     let built = scenario.build(worlds, 0).and_then(|built| Ok((built, scenario.complete(worlds)?)));
     match built {
         Ok(((world, arrivals), scenario)) => {
             let steps = arrivals.steps(scenario.horizon);
-            Ok((scenario, Known { setting: world.setting().clone(), aim: world.aim() }, steps))
+            Ok((scenario, Known { setting: world.setting().clone(), aim: world.aim(), bytes }, steps))
         }
         Err(RunError::Environment(error)) => Err(complain(environment, &sections.environment_span, &error)),
         Err(other) => Err(Complaint::new(&sections.environment_span, other.to_string(), "")),
     }
 }
 
-/// The parameters of an entry, defaults filled in, and how much of what it pursues is the client's own reward.
+/// The parameters of an entry, defaults filled in, and what is known of it with them.
 fn checked(
     catalogue: &Catalogue,
     block: &Block,
     cell: &Cell,
     setting: &Setting,
-) -> Result<(run::Params, Option<f64>), Complaint> {
+    inputs: &Inputs,
+) -> Result<(run::Params, Outline), Complaint> {
     let checked = catalogue
-        .pursues(&block.kind, &cell.table, setting)
-        .and_then(|pursued| Ok((catalogue.complete(&block.kind, &cell.table)?, pursued)));
+        .complete_with(&block.kind, &cell.table, &|path| inputs.read(path))
+        .and_then(|params| Ok((catalogue.outline(&block.kind, &params, setting)?, params)))
+        .map(|(outline, params)| (params, outline));
     checked.map_err(|error| match error {
         RunError::Algorithm(error) => point(cell, &block.span, &[("kind", &block.kind_span)], &error),
         other => Complaint::new(&block.span, other.to_string(), ""),

@@ -10,6 +10,10 @@ use super::sweep::Sweep;
 use super::tree::{Entry, Item, Table, Value};
 use super::{suggest, tree, validate};
 
+/// What a horizon counts.
+pub(super) const TICKS: &str = "Ticks of a run. At a tick, as many clients decide as `arrivals` says: one unless it says \
+     otherwise, so that there are as many decisions as ticks; with \"all\", each of them.";
+
 /// Seeds where a file names none.
 const SEEDS: u64 = 10;
 
@@ -23,8 +27,8 @@ pub(super) struct Sections {
     pub seeds: Vec<u64>,
     /// Keys above the first section that may be swept.
     pub top: Sweep,
-    pub environment: Sweep,
-    pub environment_kind: String,
+    /// The environment as each of its kinds reads it: one, unless `kind` is swept.
+    pub environments: Vec<(String, Sweep)>,
     pub environment_span: Span,
     pub network: Sweep,
     pub network_span: Span,
@@ -61,7 +65,7 @@ pub(super) fn top() -> Record {
     let fields = vec![
         field("name", Shape::Text, false, "Names the folder of the results; the file's name when absent."),
         field("title", Shape::Text, false, "A line for the figures."),
-        field("horizon", positive, true, "Ticks of a run."),
+        field("horizon", positive, true, TICKS),
         field(
             "seeds",
             Shape::Union(vec![count, list]),
@@ -110,8 +114,7 @@ pub(super) fn read(catalogue: &Catalogue, source: &Source) -> Result<Sections, V
     let first = root.entries.first().map_or(0..0, |entry| entry.key_span.clone());
     let top = Sweep::read(&horizon, &above, &first, &mut complaints);
 
-    let (environment_kind, environment, environment_span) =
-        environment(catalogue, &root, &first, &mut complaints);
+    let (environments, environment_span) = environments(catalogue, &root, &first, &mut complaints);
     let network_schema = schemars::schema_for!(Network).to_value();
     let rewards_schema = schemars::schema_for!(Rewards).to_value();
     let (network, network_span) = optional(&root, "network", &network_schema, &mut complaints);
@@ -125,8 +128,7 @@ pub(super) fn read(catalogue: &Catalogue, source: &Source) -> Result<Sections, V
         title: title.map(|(title, _)| title),
         seeds,
         top,
-        environment,
-        environment_kind,
+        environments,
         environment_span,
         network,
         network_span,
@@ -185,26 +187,28 @@ fn seeds(top: &Record, root: &Table, complaints: &mut Vec<Complaint>) -> Vec<u64
     seeds
 }
 
-fn environment(
+fn environments(
     catalogue: &Catalogue,
     root: &Table,
     first: &Span,
     complaints: &mut Vec<Complaint>,
-) -> (String, Sweep, Span) {
+) -> (Vec<(String, Sweep)>, Span) {
     let names: Vec<&str> = catalogue.worlds.names().collect();
-    let nothing = |span: Span| (String::new(), Sweep::default(), span);
     let Some(entry) = root.get("environment") else {
         let help = "add [environment] with a kind; `cahoots environments` lists them";
         complaints.push(Complaint::new(first, "there is no [environment]", help));
-        return nothing(first.clone());
+        return (Vec::new(), first.clone());
     };
-    let Some((table, span)) = section(entry, complaints) else { return nothing(entry.key_span.clone()) };
-    let Some((kind, _)) = kind(table, &span, &names, "environment", complaints) else { return nothing(span) };
-    let Some(known) = catalogue.worlds.get(&kind) else { return nothing(span) };
-    let record = Record::from_schema(known.schema().as_value());
-    let sweep = Sweep::read(&record, &table.without(&["kind"]), &span, complaints);
-    hint_misplaced(table, &record, &["kind"], complaints);
-    (kind, sweep, span)
+    let Some((table, span)) = section(entry, complaints) else { return (Vec::new(), entry.key_span.clone()) };
+    let mut all = Vec::new();
+    for (kind, _) in kinds(table, &span, &names, "environment", complaints) {
+        let Some(known) = catalogue.worlds.get(&kind) else { continue };
+        let record = Record::from_schema(known.schema().as_value());
+        let sweep = Sweep::read(&record, &table.without(&["kind"]), &span, complaints);
+        hint_misplaced(table, &record, &["kind"], complaints);
+        all.push((kind, sweep));
+    }
+    (all, span)
 }
 
 fn optional(
@@ -249,12 +253,13 @@ fn algorithms(
         complaints.push(Complaint::new(&entry.key_span, "`algorithm` must be a list of tables", help));
         return Vec::new();
     };
-    tables.into_iter().filter_map(|(table, span)| block(catalogue, table, span, complaints)).collect()
+    tables.into_iter().flat_map(|(table, span)| block(catalogue, table, &span, complaints)).collect()
 }
 
-fn block(catalogue: &Catalogue, table: &Table, span: Span, complaints: &mut Vec<Complaint>) -> Option<Block> {
+/// The block, once for each of its kinds.
+fn block(catalogue: &Catalogue, table: &Table, span: &Span, complaints: &mut Vec<Complaint>) -> Vec<Block> {
     let names: Vec<&str> = catalogue.algorithms.names().collect();
-    let (kind, kind_span) = kind(table, &span, &names, "algorithm", complaints)?;
+    let kinds = kinds(table, span, &names, "algorithm", complaints);
     let label = table.get("label").and_then(|entry| match &entry.item.value {
         Value::Text(text) if !text.trim().is_empty() => Some((text.clone(), entry.item.span.clone())),
         _ => {
@@ -266,12 +271,18 @@ fn block(catalogue: &Catalogue, table: &Table, span: Span, complaints: &mut Vec<
             None
         }
     });
-    let record = Record::from_schema(catalogue.algorithms.get(&kind)?.schema().as_value());
     let keys = table.without(&["kind", "label"]);
-    let sweep = Sweep::read(&record, &keys, &span, complaints);
-    hint_misplaced(table, &record, &["kind", "label"], complaints);
-    let name_span = label.as_ref().map_or(kind_span.clone(), |(_, span)| span.clone());
-    Some(Block { kind, kind_span, label: label.map(|(text, _)| text), name_span, span, table: keys, sweep })
+    let several = kinds.len() > 1;
+    let one = |(kind, kind_span): (String, Span)| {
+        let record = Record::from_schema(catalogue.algorithms.get(&kind)?.schema().as_value());
+        let sweep = Sweep::read(&record, &keys, span, complaints);
+        hint_misplaced(table, &record, &["kind", "label"], complaints);
+        let name_span = label.as_ref().map_or(kind_span.clone(), |(_, span)| span.clone());
+        let label =
+            label.as_ref().map(|(text, _)| if several { format!("{text} {kind}") } else { text.clone() });
+        Some(Block { kind, kind_span, label, name_span, span: span.clone(), table: keys.clone(), sweep })
+    };
+    kinds.into_iter().filter_map(one).collect()
 }
 
 fn section<'a>(entry: &'a Entry, complaints: &mut Vec<Complaint>) -> Option<(&'a Table, Span)> {
@@ -283,33 +294,44 @@ fn section<'a>(entry: &'a Entry, complaints: &mut Vec<Complaint>) -> Option<(&'a
     None
 }
 
-fn kind(
+/// The kinds that a section names: one, or a list of them, which is a sweep.
+fn kinds(
     table: &Table,
     span: &Span,
     known: &[&str],
     what: &str,
     complaints: &mut Vec<Complaint>,
-) -> Option<(String, Span)> {
+) -> Vec<(String, Span)> {
     let listed = format!("`cahoots {what}s` lists them");
     let Some(entry) = table.get("kind") else {
         let help = format!("add kind = \"...\"; {listed}");
         complaints.push(Complaint::new(span, format!("this {what} has no `kind`"), help));
-        return None;
+        return Vec::new();
     };
-    let at = &entry.item.span;
-    match &entry.item.value {
-        Value::Text(text) if known.contains(&text.as_str()) => Some((text.clone(), at.clone())),
-        Value::Text(text) => {
-            let help = suggest::nearest(text, known).map_or(listed, |near| format!("did you mean {near:?}?"));
-            complaints.push(Complaint::new(at, format!("there is no {what} {text:?}"), help));
-            None
-        }
-        _ => {
-            let help = format!("must be the name of one; {listed}");
-            complaints.push(Complaint::new(at, format!("kind: this is {}", entry.item.kind()), help));
-            None
+    let items = match &entry.item.value {
+        Value::List(items) if !items.is_empty() => items.as_slice(),
+        _ => std::slice::from_ref(&entry.item),
+    };
+    let mut kinds: Vec<(String, Span)> = Vec::new();
+    for item in items {
+        let at = &item.span;
+        match &item.value {
+            Value::Text(text) if kinds.iter().any(|(kind, _)| kind == text) => {
+                complaints.push(Complaint::new(at, format!("{text:?} is there twice"), "leave one out"));
+            }
+            Value::Text(text) if known.contains(&text.as_str()) => kinds.push((text.clone(), at.clone())),
+            Value::Text(text) => {
+                let near = suggest::nearest(text, known);
+                let help = near.map_or_else(|| listed.clone(), |near| format!("did you mean {near:?}?"));
+                complaints.push(Complaint::new(at, format!("there is no {what} {text:?}"), help));
+            }
+            _ => {
+                let help = format!("must be the name of one; {listed}");
+                complaints.push(Complaint::new(at, format!("kind: this is {}", item.kind()), help));
+            }
         }
     }
+    kinds
 }
 
 /// A key of the top of the file that landed in a section gets a better remedy.

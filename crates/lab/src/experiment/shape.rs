@@ -36,6 +36,8 @@ pub struct Range {
     pub above: Option<f64>,
     /// Every value is smaller than this.
     pub below: Option<f64>,
+    /// Whether infinity is taken too; without a word about it, numbers are finite.
+    pub infinite: bool,
 }
 
 /// Keys of a table.
@@ -120,7 +122,9 @@ impl Shape {
             Shape::Choice(words) => {
                 join_or(words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().as_slice())
             }
-            Shape::Number(range) => format!("a number{}", range.describe()),
+            Shape::Number(range) => {
+                format!("a number{}{}", range.describe(), if range.infinite { ", or inf" } else { "" })
+            }
             Shape::Integer(range) => format!("a whole number{}", range.describe()),
             Shape::List(shape) => match &**shape {
                 Shape::Number(_) => "a list of numbers".into(),
@@ -141,6 +145,9 @@ impl Shape {
             Shape::Union(shapes) => {
                 let each = shapes.iter().flat_map(|shape| match shape {
                     Shape::Choice(words) => words.iter().map(|(word, _)| format!("{word:?}")).collect(),
+                    Shape::Number(range) if range.infinite => {
+                        vec![format!("a number{}", range.describe()), "inf".into()]
+                    }
                     other => vec![other.describe()],
                 });
                 join_or(&each.collect::<Vec<_>>())
@@ -162,6 +169,9 @@ impl Shape {
 impl Range {
     /// Whether a number lies in the range.
     pub fn contains(&self, number: f64) -> bool {
+        if number.is_infinite() {
+            return self.infinite && number > 0.0;
+        }
         self.min.is_none_or(|min| number >= min)
             && self.max.is_none_or(|max| number <= max)
             && self.above.is_none_or(|above| number > above)
@@ -170,11 +180,14 @@ impl Range {
 
     /// The range in words, with a leading space; empty where there is none.
     pub fn describe(&self) -> String {
-        let low = self.above.map(|n| format!("above {n}")).or(self.min.map(|n| format!("of at least {n}")));
-        let high = self.below.map(|n| format!("below {n}")).or(self.max.map(|n| format!("at most {n}")));
+        let short = |n: f64| if n.abs() < 1e15 { n.to_string() } else { format!("{n:e}") };
+        let low = self.above.map(|n| format!("above {}", short(n)));
+        let low = low.or(self.min.map(|n| format!("of at least {}", short(n))));
+        let high = self.below.map(|n| format!("below {}", short(n)));
+        let high = high.or(self.max.map(|n| format!("at most {}", short(n))));
         match (self.min, self.max, low, high) {
             (Some(min), Some(max), ..) if self.above.is_none() && self.below.is_none() => {
-                format!(" from {min} to {max}")
+                format!(" from {} to {}", short(min), short(max))
             }
             (_, _, Some(low), Some(high)) => format!(" {low} and {high}"),
             (_, _, Some(one), None) | (_, _, None, Some(one)) => format!(" {one}"),
@@ -251,6 +264,7 @@ fn of_type(name: &str, schema: &Json, root: &Json) -> Shape {
         max: schema["maximum"].as_f64(),
         above: schema["exclusiveMinimum"].as_f64(),
         below: schema["exclusiveMaximum"].as_f64(),
+        infinite: schema["x-infinite"] == true,
     };
     match name {
         "null" => Shape::Union(Vec::new()),
@@ -297,11 +311,11 @@ mod tests {
     fn reads_what_schemars_writes() {
         let record = async_linucb();
         let shape = |key: &str| record.field(key).unwrap().shape.describe();
-        assert_eq!(shape("ridge"), "a number of at least 0");
-        assert_eq!(shape("failure_prob"), "a number from 0 to 1");
+        assert_eq!(shape("ridge"), "a number above 0");
+        assert_eq!(shape("failure_prob"), "a number above 0 and below 1");
         assert_eq!(shape("fidelity"), "\"paper\" or \"authors\"");
         assert_eq!(shape("radius"), "\"log-det\", \"count\" or { fixed = number }");
-        assert_eq!(shape("upload_ratio"), "a number or { per_client = [...] }");
+        assert_eq!(shape("upload_ratio"), "a number of at least 1, inf or { per_client = [...] }");
         assert_eq!(shape("refresh"), "true or false");
         assert_eq!(record.field("ridge").unwrap().default, Some(0.1.into()));
         assert!(record.field("ridge").unwrap().purpose.contains("ridge estimate"));
@@ -318,10 +332,15 @@ mod tests {
 
     #[test]
     fn ranges_are_said_in_words() {
-        let range = |min, max, above, below| Range { min, max, above, below };
+        let range = |min, max, above, below| Range { min, max, above, below, infinite: false };
         assert_eq!(range(Some(1.0), None, None, None).describe(), " of at least 1");
         assert_eq!(range(None, None, Some(0.0), Some(1.0)).describe(), " above 0 and below 1");
         assert_eq!(range(None, Some(2.0), None, None).describe(), " at most 2");
         assert!(!range(None, None, Some(0.0), None).contains(0.0));
+        // Infinity is taken where a schema says so, and nowhere else.
+        let infinite = Range { infinite: true, ..range(Some(1.0), None, None, None) };
+        assert_eq!(Shape::Number(infinite).describe(), "a number of at least 1, or inf");
+        assert!(infinite.contains(f64::INFINITY) && !infinite.contains(f64::NEG_INFINITY));
+        assert!(!range(Some(1.0), None, None, None).contains(f64::INFINITY));
     }
 }

@@ -10,10 +10,15 @@ pub fn remedy<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Strin
     }
 }
 
-/// The known name that a misspelt one most likely stands for.
+/// The known name that a wrong one most likely stands for: the shortest that begins with it, and otherwise the most
+/// similar.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['_', ' '], "-");
     let name = plain(name);
+    let begun = known.iter().filter(|candidate| name.len() >= 2 && plain(candidate).starts_with(&name));
+    if let Some(longer) = begun.min_by_key(|candidate| candidate.len()) {
+        return Some(longer);
+    }
     known
         .iter()
         .map(|candidate| (score(&name, &plain(candidate)), *candidate))
@@ -50,6 +55,14 @@ mod tests {
         assert_eq!(nearest("failure-prob", &known), Some("failure_prob"));
         assert_eq!(nearest("failure", &known), Some("failure_prob"));
         assert_eq!(nearest("Ridge", &known), Some("ridge"));
+        // What was cut short comes first, however similar another is.
+        assert_eq!(nearest("ra", &known), Some("ratio"));
+        assert_eq!(nearest("fail", &known), Some("failure_prob"));
+        let algorithms =
+            ["hetofed", "hetofed-pq", "linucb-alone", "lints-alone", "sclub", "club", "fclub", "fclub-dc"];
+        assert_eq!(nearest("linucb", &algorithms), Some("linucb-alone"));
+        assert_eq!(nearest("fclub-", &algorithms), Some("fclub-dc"));
+        assert_eq!(nearest("hetofed-pg", &algorithms), Some("hetofed-pq"));
         assert_eq!(nearest("temperature", &known), None);
         assert_eq!(nearest("x", &known), None);
         assert_eq!(remedy("zzz", ["a", "b"]), "there are: a, b");

@@ -7,15 +7,17 @@ mod summary;
 mod table;
 mod tables;
 mod topologies;
+mod warnings;
 
 pub use bounds::{LowerBound, LowerBounds, Theory, no_theory};
 pub use figures::{Named, Wanted, pictures, redraw, remove_figures, with_band, world_names};
 pub use statistics::{Estimate, t_quantile};
 pub use summary::Summary;
-pub use table::{grouped, plus_minus, promises, readable, table};
+pub use table::{bytes, grouped, plus_minus, promises, readable, table};
 pub use tables::curves::{SeedCurve, read as read_curves};
 pub use tables::timing::{Timings, note as note_timing};
 pub use topologies::{diagrams as topology_diagrams, draw as draw_topologies, picture as topology_picture};
+pub use warnings::warnings;
 
 use crate::error::LabError;
 use crate::experiment::{Entry, Experiment};
@@ -42,7 +44,7 @@ pub fn write(
         let mut first: Option<(&Entry, Vec<Record>)> = None;
         for (number, (entry, key)) in experiment.entries.iter().zip(keys).enumerate() {
             let records: Option<Vec<Record>> =
-                experiment.seeds.iter().map(|&seed| folder.record(number, key, seed)).collect();
+                experiment.seeds.iter().map(|&seed| folder.record(key, seed)).collect();
             let Some(mut records) = records else {
                 missing = Some(entry.label.clone());
                 return Err(std::io::Error::other("a finished run can no longer be read"));

@@ -155,6 +155,8 @@ impl Serialize for Summary {
         row.serialize_entry("duplicates_dropped_mean", &mean(|run| run.duplicates_dropped))?;
         row.serialize_entry("refused_mean", &mean(|run| run.refused))?;
         row.serialize_entry("abandoned_mean", &mean(|run| run.abandoned))?;
+        row.serialize_entry("late_rewards_mean", &mean(|run| run.late_rewards))?;
+        row.serialize_entry("clipped_rewards_mean", &mean(|run| run.clipped_rewards))?;
         row.serialize_entry("clusters_mean", &self.clusters)?;
         row.serialize_entry("privacy", &self.privacy)?;
         row.serialize_entry("metrics", &self.metrics)?;

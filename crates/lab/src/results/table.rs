@@ -8,8 +8,17 @@ pub fn table(summaries: &[Summary]) -> String {
         |summary: &Summary| summary.regret_vs_first.as_ref().is_none_or(|difference| difference.mean != 0.0);
     let compared = summaries.len() > 1 && summaries.iter().any(differs);
     let objectives = summaries.iter().any(|summary| summary.objective != "local");
-    let mut header =
-        vec!["entry", "objective", "regret", "vs first", "reward", "transfers", "sent", "time per step"];
+    let mut header = vec![
+        "entry",
+        "objective",
+        "decisions",
+        "regret",
+        "vs first",
+        "reward",
+        "transfers",
+        "sent",
+        "time per step",
+    ];
     header.retain(|title| match *title {
         "objective" => objectives,
         "vs first" => compared,
@@ -25,6 +34,7 @@ pub fn table(summaries: &[Summary]) -> String {
         if objectives {
             row.push(summary.objective.clone());
         }
+        row.push(grouped(summary.over(|run| run.steps as f64).mean, 0));
         row.push(plus_minus(regret.mean, regret.ci95, false));
         if compared {
             row.push(match &summary.regret_vs_first {
@@ -99,7 +109,8 @@ pub fn grouped(value: f64, decimals: usize) -> String {
     if value < 0.0 && out.contains(|c: char| ('1'..='9').contains(&c)) { format!("-{out}") } else { out }
 }
 
-fn bytes(value: f64) -> String {
+/// 2,812,345 as 2.8 MB.
+pub fn bytes(value: f64) -> String {
     scaled(value, 1000.0, &["B", "kB", "MB", "GB", "TB"])
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::Manifest;
 use super::record::Record;
+use super::shard::Shard;
 use crate::error::LabError;
 use crate::files;
 use crate::results;
@@ -71,10 +72,13 @@ impl Folder {
                     "{shown} is not empty and holds no run: choose another --out, or --force to write there anyway"
                 )));
             };
-            let difference = there.difference(&self.manifest);
-            match (start, difference) {
+            let resumable = there.not_extended_by(&self.manifest);
+            match (start, there.difference(&self.manifest)) {
                 (Start::Resume, None) => {}
+                // More seeds or more entries: what was drawn of fewer is drawn anew.
+                (Start::Resume, Some(_)) if resumable.is_none() => self.remove_outputs()?,
                 (Start::Resume, Some(difference)) => {
+                    let difference = resumable.unwrap_or(difference);
                     return Err(LabError::Input(format!(
                         "cannot resume {shown}, it holds another run: {difference}\n\
                          choose another --out, or --force to replace it"
@@ -86,6 +90,11 @@ impl Folder {
                     return Err(LabError::Input(format!(
                         "{shown} already holds {state} of this experiment: \
                          add --resume to use what is there, or --force to start over"
+                    )));
+                }
+                (_, Some(_)) if resumable.is_none() => {
+                    return Err(LabError::Input(format!(
+                        "{shown} already holds a part of this experiment: add --resume to run what is new, or --force to start over"
                     )));
                 }
                 (_, Some(difference)) => {
@@ -106,11 +115,14 @@ impl Folder {
         files::write(&self.path.join(MANIFEST), text.as_bytes())
     }
 
+    fn remove_outputs(&self) -> Result<(), LabError> {
+        OUTPUTS.iter().try_for_each(|name| files::remove(&self.path.join(name)))
+    }
+
     /// Removes an earlier run, and nothing else.
     fn clear(&self) -> Result<(), LabError> {
-        for name in OUTPUTS.into_iter().chain([MANIFEST]) {
-            files::remove(&self.path.join(name))?;
-        }
+        self.remove_outputs()?;
+        files::remove(&self.path.join(MANIFEST))?;
         results::remove_figures(&self.path, &[])?;
         for entry in fs::read_dir(self.path.join(SEEDS)).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "json") {
@@ -131,27 +143,28 @@ impl Folder {
     }
 
     /// The record of a run, if it is there and whole.
-    pub fn record(&self, entry: usize, key: &str, seed: u64) -> Option<Record> {
-        record(&self.path, entry, key, seed)
+    pub fn record(&self, key: &str, seed: u64) -> Option<Record> {
+        record(&self.path, key, seed)
     }
 
     /// Keeps the record of a run.
     pub fn keep(&self, entry: usize, record: &Record) -> Result<(), LabError> {
         results::note_timing(&self.path, &self.manifest, entry, record)?;
         let text = serde_json::to_string(record).unwrap_or_default();
-        files::write(&record_path(&self.path, entry, &record.entry, record.seed), text.as_bytes())
+        files::write(&record_path(&self.path, &record.entry, record.seed), text.as_bytes())
     }
 }
 
 /// The record of a run in a folder, if it is there and whole.
-pub(super) fn record(folder: &Path, entry: usize, key: &str, seed: u64) -> Option<Record> {
-    let text = fs::read_to_string(record_path(folder, entry, key, seed)).ok()?;
+pub(super) fn record(folder: &Path, key: &str, seed: u64) -> Option<Record> {
+    let text = fs::read_to_string(record_path(folder, key, seed)).ok()?;
     let record: Record = serde_json::from_str(&text).ok()?;
     (record.entry == key && record.seed == seed).then_some(record)
 }
 
-fn record_path(folder: &Path, entry: usize, key: &str, seed: u64) -> PathBuf {
-    folder.join(SEEDS).join(format!("{entry:03}-{key}-{seed}.json"))
+/// By what a run is about, not by its place among others: those may become more.
+fn record_path(folder: &Path, key: &str, seed: u64) -> PathBuf {
+    folder.join(SEEDS).join(format!("{key}-{seed}.json"))
 }
 
 /// The manifest of a folder of results.
@@ -162,9 +175,7 @@ pub fn read_manifest(path: &Path) -> Result<Option<Manifest>, LabError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(LabError::io("read", &path, &error)),
     };
-    serde_json::from_str(&text).map(Some).map_err(|error| {
-        LabError::Input(format!("{} is not a manifest of this version: {error}", path.display()))
-    })
+    Manifest::parse(&path, &text).map(Some)
 }
 
 /// Creates a folder; says whether it was not there before.
@@ -190,8 +201,9 @@ fn create(path: &Path) -> Result<bool, LabError> {
 }
 
 fn is_empty(path: &Path) -> Result<bool, LabError> {
-    let mut entries = fs::read_dir(path).map_err(|error| LabError::io("read", path, &error))?;
-    Ok(entries.next().is_none())
+    let entries = fs::read_dir(path).map_err(|error| LabError::io("read", path, &error))?;
+    // Parts that were run apart are no run.
+    Ok(entries.flatten().all(|entry| Shard::is_folder(&entry.path())))
 }
 
 /// Two runs must not write to one folder. Systems that cannot lock a folder go without.

@@ -41,10 +41,9 @@ pub(super) fn run(
         Ok(Ok(report)) => {
             let effort = Effort { nanoseconds, peak_rss_bytes: peak_resident_bytes().unwrap_or_default() };
             let record = record(key, seed, &report, effort);
-            if record.regret.is_finite() && record.reward.is_finite() && record.cost.is_finite() {
-                Ok(Some(record))
-            } else {
-                Err(failed("regret or reward is no longer a number; this is a fault of the algorithm".into()))
+            match overflow(&report) {
+                None => Ok(Some(record)),
+                Some(why) => Err(failed(why.into())),
             }
         }
         Ok(Err(RunError::Stopped)) => Ok(None),
@@ -54,6 +53,23 @@ pub(super) fn run(
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
             Err(failed(format!("an internal error, which should be reported: {text}")))
         }
+    }
+}
+
+/// Whose numbers have become too large, if anyone's have. What an algorithm learned is in none of them: it decides
+/// which arm is pulled, and the world what comes of it.
+fn overflow(report: &Report) -> Option<&'static str> {
+    let ledger = &report.ledger;
+    if !ledger.communication_loss.is_finite() {
+        Some("the loss for communication is too large for a number: lower `communication_loss`")
+    } else if !(ledger.regret.is_finite() && ledger.reward.is_finite()) {
+        Some(
+            "the rewards of this world are too large for a number: lower what it is made of (`reward_noise`, `means`)",
+        )
+    } else if !report.cost.is_finite() {
+        Some("the cost of communication is too large for a number: lower the algorithm's link costs")
+    } else {
+        None
     }
 }
 

@@ -1,9 +1,13 @@
 //! What a folder of results is about: everything needed to run it again.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-use crate::experiment::{Entry, Experiment, to_json};
+use super::shard::Shard;
+use crate::error::LabError;
+use crate::experiment::{Entry, Experiment, Input, to_json};
 
 /// Version of the layout of a folder of results.
 const FORMAT: u64 = 2;
@@ -33,6 +37,13 @@ pub struct Manifest {
     pub file: String,
     /// Text of the experiment file.
     pub source: String,
+    /// The folder that paths in it are relative to; empty for the current one.
+    pub folder: String,
+    /// The files that it names: what was in them is what the results are about.
+    pub inputs: Vec<Input>,
+    /// Which part of it the folder holds; all of it where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
 }
 
 /// One entry of a manifest.
@@ -81,30 +92,91 @@ impl Manifest {
             command: command.to_vec(),
             file: experiment.source.name.clone(),
             source: experiment.source.text.clone(),
+            folder: experiment.folder.display().to_string(),
+            inputs: experiment.inputs.clone(),
+            shard: None,
         }
+    }
+
+    /// Reads a manifest of this version.
+    pub fn parse(path: &Path, text: &str) -> Result<Manifest, LabError> {
+        let wrong = |why: String| {
+            LabError::Input(format!("{} is not a manifest of this version: {why}", path.display()))
+        };
+        let json: Json = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        match json["format"].as_u64() {
+            Some(FORMAT) => serde_json::from_value(json).map_err(|error| wrong(error.to_string())),
+            Some(other) => Err(wrong(format!(
+                "it has format {other}, not {FORMAT}; run the experiment file again, into another folder"
+            ))),
+            None => Err(wrong("it has no format".into())),
+        }
+    }
+
+    /// A file that is not what it was, if there is one.
+    fn changed_input(&self, now: &Manifest) -> Option<String> {
+        self.inputs.iter().find_map(|then| {
+            let now = now.inputs.iter().find(|now| now.path == then.path && now.sha256 != then.sha256)?;
+            let (then_hash, now_hash) = (then.short_hash(), now.short_hash());
+            Some(format!("{} has changed: sha256 {then_hash} there, {now_hash} now", then.path))
+        })
     }
 
     /// The first thing in which two manifests would give different results, if any.
     pub fn difference(&self, other: &Manifest) -> Option<String> {
-        let decisive = |manifest: &Manifest| {
-            json!({
-                "format": manifest.format,
-                "version": manifest.version,
-                "arithmetic": manifest.arithmetic,
-                "name": manifest.name,
-                "stages": manifest.stages,
-                "entries": manifest.entries,
-                "seeds": manifest.seeds,
-            })
+        let all = |manifest: &Manifest| {
+            let mut all = manifest.program();
+            all["stages"] = manifest.stages.clone().into();
+            all["entries"] = json!(manifest.entries);
+            all["seeds"] = manifest.seeds.clone().into();
+            all
         };
-        difference("", &decisive(self), &decisive(other))
+        self.changed_input(other).or_else(|| difference("", &all(self), &all(other)))
+    }
+
+    /// Why the other is not this one with more seeds or more entries, if it is not.
+    pub fn not_extended_by(&self, other: &Manifest) -> Option<String> {
+        let keys = |manifest: &Manifest| -> Vec<String> {
+            (0..manifest.entries.len()).map(|entry| manifest.key(entry)).collect()
+        };
+        let (mine, others) = (keys(self), keys(other));
+        let lost = || {
+            let lost = mine.iter().position(|key| !others.contains(key))?;
+            if self.entries.len() == other.entries.len() {
+                return self.difference(other);
+            }
+            Some(format!("{:?} is there, not here", self.entries[lost].label))
+        };
+        let fewer = || {
+            let seed = self.seeds.iter().find(|seed| !other.seeds.contains(seed))?;
+            Some(format!("seed {seed} is there, not here"))
+        };
+        self.changed_input(other)
+            .or_else(|| difference("", &self.program(), &other.program()))
+            .or_else(lost)
+            .or_else(fewer)
+    }
+
+    /// What gave the results, whatever they are about.
+    fn program(&self) -> Json {
+        json!({
+            "format": self.format,
+            "version": self.version,
+            "arithmetic": self.arithmetic,
+            "name": self.name,
+            "shard": self.shard,
+        })
     }
 
     /// A short text that changes whenever the result of the entry could.
     pub fn key(&self, index: usize) -> String {
         let entry = &self.entries[index];
-        let all =
-            json!([self.version, self.arithmetic, entry.algorithm, entry.params, self.stages[entry.stage]]);
+        let mut stage = self.stages[entry.stage].clone();
+        if let Some(stage) = stage.as_object_mut() {
+            // What a world is called depends on which others there are.
+            stage.remove("label");
+        }
+        let all = json!([self.version, self.arithmetic, entry.algorithm, entry.params, stage]);
         format!("{:016x}", cahoots_core::fingerprint(all.to_string().as_bytes()))
     }
 }

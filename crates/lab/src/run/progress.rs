@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::say::say;
+
 /// Time between two lines where there is no terminal.
-const BETWEEN_LINES: Duration = Duration::from_secs(10);
+const BETWEEN_LINES: Duration = Duration::from_secs(3);
 
 /// Counters that running jobs add to.
 #[derive(Debug, Default)]
@@ -32,8 +34,11 @@ impl Progress {
         let now = Instant::now();
         let bar = (!quiet && runs > 0).then(|| {
             let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(8));
-            let template = "{bar:30} {percent:>3}%  {human_pos} of {human_len} interactions, {per_sec}, {eta} left  {msg}";
-            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+            let template =
+                "{bar:30} {percent:>3}%  {human_pos} of {human_len} decisions, {per_sec}, {eta} left  {msg}";
+            bar.set_style(
+                ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+            );
             bar
         });
         Progress { bar, steps, runs, begun: now, said: now }
@@ -48,7 +53,7 @@ impl Progress {
             bar.set_message(format!("({runs} of {} runs done)", self.runs));
         } else if self.said.elapsed() >= BETWEEN_LINES {
             self.said = Instant::now();
-            eprintln!("{}", self.line(steps, runs));
+            say(self.line(steps, runs));
         }
     }
 
@@ -68,7 +73,7 @@ impl Progress {
         };
         let rate = steps as f64 / seconds.max(1e-9);
         format!(
-            "{:3.0}%  {runs} of {} runs, {rate:.0} interactions per second{left}",
+            "{:3.0}%  {runs} of {} runs, {rate:.0} decisions per second{left}",
             100.0 * share.min(1.0),
             self.runs
         )

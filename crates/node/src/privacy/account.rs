@@ -58,6 +58,22 @@ impl Account {
         true
     }
 
+    /// This is the account of a copy, which takes the place of a store with the account `aside`: what that had spent
+    /// of the data that both know counts too. (What both had released before the copy was made counts twice.)
+    pub fn put_back(self, aside: Account) -> Account {
+        let mut lives = aside.earlier.clone();
+        lives.push(aside.life());
+        let mine = self.earlier.len().min(lives.len() - 1);
+        let mut account = self;
+        account.copies.absorb(&lives.remove(mine));
+        // Users are known to all machines that had this number.
+        account.earlier = lives;
+        account.copied = account.copied.max(aside.copied) + 1;
+        account.charged = true;
+        account.withdrawn = account.withdrawn.or(aside.withdrawn);
+        account
+    }
+
     /// The coordinator has let this store in; `true` if that changes anything.
     pub fn let_in(&mut self) -> bool {
         std::mem::replace(&mut self.charged, false)
@@ -173,6 +189,23 @@ mod tests {
             account.enter(&released(unit, 1));
             assert_eq!(epsilon(&account), expected);
         }
+    }
+
+    #[test]
+    fn a_copy_that_takes_the_place_of_a_store_owes_what_that_had_spent() {
+        let copy = Account::default();
+        let mut store = Account::default();
+        store.enter(&released("one user", 2));
+        assert_eq!(epsilon(&copy.clone().put_back(store.clone())), 0.5);
+        // It has started anew since: events of the copy were known to its first life, users to both.
+        let mut anew = store.clone().next_life();
+        anew.enter(&released("one user", 4));
+        anew.withdraw("enough".into());
+        let mut account = copy.put_back(anew);
+        assert_eq!(account.life(), released("one user", 2));
+        assert_eq!(epsilon(&account), 1.5);
+        assert_eq!(account.withdrawn(), Some("enough"));
+        assert!(!account.found_old(), "it is charged for");
     }
 
     #[test]

@@ -39,7 +39,7 @@ use mark::Mark;
 use crate::platform::Platform;
 
 /// Version of the files' layout and of the log and the snapshot in them.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 
 /// A log may grow to so many times the checkpoint before the state is written again ...
 const LONG: u64 = 8;

@@ -14,6 +14,8 @@ use super::terms::Terms;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Group {
     roster: Vec<(NodeId, Advert)>,
+    /// Members that have said so.
+    left: BTreeSet<NodeId>,
     stage: Stage,
 }
 
@@ -38,7 +40,7 @@ enum Stage {
 impl Group {
     pub(super) fn new(mut roster: Vec<(NodeId, Advert)>) -> Group {
         roster.sort_by_key(|(node, _)| *node);
-        Group { roster, stage: Stage::Dealing(BTreeMap::new()) }
+        Group { roster, left: BTreeSet::new(), stage: Stage::Dealing(BTreeMap::new()) }
     }
 
     pub(super) fn has(&self, node: NodeId) -> bool {
@@ -64,6 +66,7 @@ impl Group {
         let (size, place) = (self.roster.len(), self.place(from));
         let wrong = |what: &str| Err(Misbehaviour::Unexpected(what.into()));
         match (&mut self.stage, message) {
+            (_, Up::Left { .. }) => _ = self.left.insert(from),
             (Stage::Dealing(dealt), Up::Shares { sealed, .. }) => {
                 if sealed.len() != size {
                     return wrong("shares for another group");
@@ -100,7 +103,7 @@ impl Group {
 
     pub(super) fn waiting_for(&self, terms: &Terms, present: &BTreeSet<NodeId>) -> Vec<NodeId> {
         let size = self.roster.len() as u32;
-        let there = |node: &NodeId| present.contains(node);
+        let there = |node: &NodeId| present.contains(node) && !self.left.contains(node);
         match &self.stage {
             Stage::Dealing(dealt) => {
                 let members = self.roster.iter().map(|(node, _)| *node);

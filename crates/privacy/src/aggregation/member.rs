@@ -4,7 +4,7 @@ use cahoots_core::{Misbehaviour, NodeId, Stream};
 use serde::{Deserialize, Serialize};
 
 use super::keys::{Piece, Purpose, Secret};
-use super::message::{Advert, Up};
+use super::message::{Advert, Down, Up};
 use super::terms::Terms;
 
 /// A client that adds to sums. Every round has keys of its own; what is said about a round that is over, or was never
@@ -94,6 +94,13 @@ impl Member {
     /// Leaves a round that is under way. Others go on without it; what it had masked and what it holds are of no more use.
     pub fn leave(&mut self) {
         self.stage = Stage::Away;
+    }
+
+    /// What it says to a step of a round that it has left.
+    pub fn away(&self, message: &Down) -> Option<Up> {
+        let round = message.round();
+        let left = matches!(self.stage, Stage::Away) && round == self.round;
+        (left && !matches!(message, Down::Begin { .. })).then_some(Up::Left { round })
     }
 
     /// New keys for a round; none for one that was begun already.

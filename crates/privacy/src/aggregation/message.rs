@@ -45,6 +45,11 @@ pub enum Up {
         /// In the order of those who shared their secrets; none where nothing readable came.
         pieces: Vec<Option<Piece>>,
     },
+    /// It has left the round, and is not to be waited for: its secrets are gone.
+    Left {
+        /// Which round.
+        round: u32,
+    },
 }
 
 /// Coordinator to member, in this order.
@@ -78,6 +83,18 @@ pub enum Down {
     },
 }
 
+impl Down {
+    /// Its round.
+    pub fn round(&self) -> u32 {
+        match self {
+            Down::Begin { round }
+            | Down::Roster { round, .. }
+            | Down::Shares { round, .. }
+            | Down::Unmask { round, .. } => *round,
+        }
+    }
+}
+
 impl Up {
     /// Its round.
     pub fn round(&self) -> u32 {
@@ -85,7 +102,8 @@ impl Up {
             Up::Keys { round, .. }
             | Up::Shares { round, .. }
             | Up::Masked { round, .. }
-            | Up::Unmasking { round, .. } => *round,
+            | Up::Unmasking { round, .. }
+            | Up::Left { round } => *round,
         }
     }
 }

@@ -16,6 +16,17 @@ pub struct Terms {
     pub colluding: f64,
 }
 
+/// From whom sums over a group are protected, for the accountant.
+pub const OBSERVER: &str =
+    "all parties outside its client that keep to the protocol, the stated part of its group among them";
+
+/// What sums over a group do not protect, for a claim.
+pub const NOT_PROTECTED: [&str; 2] = [
+    "anyone from a coordinator that breaks the protocol: one that hands out keys of its own, makes clients up, or \
+     tells members of different sums sees a client's sum under less noise than that",
+    "that a client takes part in a round, and how many do",
+];
+
 impl Terms {
     /// Shares are points of a field of 256 elements, of which 0 is the secret's.
     pub const LARGEST: u32 = 255;

@@ -14,7 +14,7 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
             || !self.world.has_blocks()
             || self.rewards != Rewards::default()
             || self.now == 0
-            || self.clipped
+            || self.clipped.is_some()
             || self.joined.contains(&false)
         {
             return 1;

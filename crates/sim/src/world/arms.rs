@@ -6,7 +6,7 @@
 //! equals single pulls exactly where there is no noise, and in distribution
 //! otherwise.
 
-use cahoots_core::{ArmBuffer, ArmIndex, ParamError, Setting, Tick, UserId};
+use cahoots_core::{ArmBuffer, ArmIndex, ParamError, ReadFile, Setting, Tick, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct ArmsParams {
     pub rewards: Rewards,
     /// Standard deviation of Gaussian rewards (1). Bernoulli rewards do not depend on it: there it is
     /// the sub-Gaussian scale that algorithms are told (0.5).
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 1e100))]
     pub reward_noise: Option<f64>,
     /// Mean rewards: `uniform`, a matrix with one row for all clients or one row each, or a CSV file
     /// that holds such a matrix.
@@ -48,7 +48,7 @@ pub struct ArmsParams {
     /// Clients are drawn from a population: each one's means are the common ones, which nobody sees, plus
     /// N(0, spread). Bernoulli means are kept between 0 and 1 by clipping the deviation to both sides alike,
     /// so that the common means stay the population's.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 1e100))]
     pub spread: Option<f64>,
     /// What regret is measured against: what the algorithm pursues, or, where it does not say, the
     /// client's own means.
@@ -80,7 +80,7 @@ impl Default for ArmsParams {
             heterogeneous: false,
             spread: None,
             objective: None,
-            arrivals: ArrivalLaw::All,
+            arrivals: ArrivalLaw::default(),
         }
     }
 }
@@ -89,9 +89,19 @@ impl WorldKind for ArmsParams {
     const NAME: &'static str = "arms";
     const SUMMARY: &'static str = "arms without features, with Bernoulli or Gaussian rewards";
 
-    // Reads the file of means, if there is one.
+    fn read_files(self, read: ReadFile<'_>) -> Result<ArmsParams, ParamError> {
+        Ok(ArmsParams { means: self.means.read_file(read)?, ..self })
+    }
+
+    // Reads the file of means, if there still is one.
     fn check(&self) -> Result<(), ParamError> {
         self.checked_means().map(|_| ())
+    }
+
+    fn bytes(&self) -> f64 {
+        let (clients, arms) = (self.clients.unwrap_or(USUAL), self.arms.unwrap_or(USUAL));
+        let rows = if self.scatter().is_some() { clients as f64 } else { 1.0 };
+        self.arrivals.bytes(clients) + 8.0 * arms as f64 * rows + 32.0 * clients as f64
     }
 
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
@@ -116,7 +126,7 @@ impl ArmsParams {
     fn checked_means(&self) -> Result<Option<Vec<Vec<f64>>>, ParamError> {
         check::count("clients", self.clients.unwrap_or(USUAL))?;
         check::count("arms", self.arms.unwrap_or(USUAL))?;
-        ParamError::not_negative("reward_noise", self.reward_noise.unwrap_or(0.0))?;
+        check::deviation("reward_noise", self.reward_noise.unwrap_or(0.0))?;
         unit("min_gap", self.min_gap)?;
         if let Some(Objective::Mixed(own)) = self.objective {
             unit("objective", own)?;
@@ -132,7 +142,7 @@ impl ArmsParams {
     }
 
     fn check_population(&self) -> Result<(), ParamError> {
-        ParamError::not_negative("spread", self.spread.unwrap_or(0.0))?;
+        check::deviation("spread", self.spread.unwrap_or(0.0))?;
         if self.spread.is_some() && self.heterogeneous {
             return Err(ParamError::new(
                 "spread",

@@ -17,6 +17,21 @@ pub(crate) fn count(key: &str, value: usize) -> Result<(), ParamError> {
     }
 }
 
+/// Largest number that a world may be made of: sums of squares of as many as there will ever be stay finite.
+pub(crate) const LARGEST: f64 = 1e100;
+
+/// Refuses anything but the deviation of a noise whose sums stay finite.
+pub(crate) fn deviation(key: &str, value: f64) -> Result<(), ParamError> {
+    ParamError::not_negative(key, value)?;
+    if value > LARGEST {
+        return Err(ParamError::new(
+            key,
+            format!("must be at most {LARGEST:e}, not {value:e}: rewards would overflow"),
+        ));
+    }
+    Ok(())
+}
+
 /// Refuses a horizon without a step.
 pub(crate) fn horizon(ticks: u64) -> Result<(), ParamError> {
     if ticks == 0 { Err(ParamError::new("horizon", "must be at least 1, not 0")) } else { Ok(()) }

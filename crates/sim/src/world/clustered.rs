@@ -29,7 +29,7 @@ pub struct ClusteredParams {
     #[schemars(range(min = 1))]
     pub arms: usize,
     /// Standard deviation of the Gaussian reward noise.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 1e100))]
     pub reward_noise: f64,
     /// Who acts at a tick.
     pub arrivals: ArrivalLaw,
@@ -47,7 +47,7 @@ pub struct ClusteredParams {
     #[schemars(range(min = 0.0, max = 2.0))]
     pub separation: f64,
     /// Largest distance of a client's own parameter from its cluster's: 0 where they share it exactly (HetoFedBandit: 1 / (N sqrt T)).
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 1e100))]
     pub spread: f64,
     /// Clients of each cluster; they sum to the number of clients.
     pub sizes: Option<Vec<usize>>,
@@ -101,7 +101,7 @@ impl Default for ClusteredParams {
             dim: 25,
             arms: 25,
             reward_noise: 0.1,
-            arrivals: ArrivalLaw::All,
+            arrivals: ArrivalLaw::default(),
             pool: PoolKind::Ball,
             pool_size: 1000,
             clusters: None,
@@ -124,7 +124,7 @@ impl WorldKind for ClusteredParams {
     fn check(&self) -> Result<(), ParamError> {
         self.linear().check()?;
         check::separation(self.separation)?;
-        ParamError::not_negative("spread", self.spread)?;
+        check::deviation("spread", self.spread)?;
         check::groups("clusters", self.count(), "clients", self.clients)?;
         if self.changes.first() == Some(&0) || !self.changes.is_sorted_by(|a, b| a < b) {
             return Err(ParamError::new("changes", "must be ticks from 1 on, each after the one before"));
@@ -143,6 +143,13 @@ impl WorldKind for ClusteredParams {
             return Err(ParamError::new("sizes", problem));
         }
         Ok(())
+    }
+
+    fn bytes(&self) -> f64 {
+        let epochs = 1.0 + self.changes.len() as f64;
+        let parameters = if self.spread > 0.0 { self.clients } else { self.count() };
+        self.linear().bytes()
+            + epochs * (4.0 * self.clients as f64 + 8.0 * self.dim as f64 * parameters as f64)
     }
 
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {

@@ -30,7 +30,7 @@ pub struct LinearParams {
     #[schemars(range(min = 1))]
     pub arms: usize,
     /// Standard deviation of the Gaussian reward noise.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 1e100))]
     pub reward_noise: f64,
     /// Who acts at a tick.
     pub arrivals: ArrivalLaw,
@@ -48,7 +48,7 @@ impl Default for LinearParams {
             dim: 25,
             arms: 25,
             reward_noise: 0.1,
-            arrivals: ArrivalLaw::Uniform,
+            arrivals: ArrivalLaw::default(),
             pool: PoolKind::Ball,
             pool_size: 1000,
         }
@@ -63,8 +63,12 @@ impl WorldKind for LinearParams {
         check::count("clients", self.clients)?;
         check::count("dim", self.dim)?;
         check::pool(self.pool, self.pool_size, self.arms)?;
-        ParamError::not_negative("reward_noise", self.reward_noise)?;
+        check::deviation("reward_noise", self.reward_noise)?;
         self.arrivals.check()
+    }
+
+    fn bytes(&self) -> f64 {
+        self.arrivals.bytes(self.clients) + pool_bytes(self.pool, self.pool_size, self.arms, self.dim)
     }
 
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
@@ -82,6 +86,12 @@ impl LinearParams {
             .with_horizon(horizon)
             .with_reward_noise(self.reward_noise)
     }
+}
+
+/// The memory of arms that are drawn afresh or from a pool, in bytes: the rows, and those on offer.
+pub(crate) fn pool_bytes(pool: PoolKind, pool_size: usize, arms: usize, dim: usize) -> f64 {
+    let rows = if pool == PoolKind::Ball { arms as f64 } else { arms as f64 + pool_size as f64 };
+    8.0 * dim as f64 * (rows + arms as f64)
 }
 
 /// Linear rewards, with one parameter per cluster of clients.

@@ -1,11 +1,12 @@
 //! The mean rewards of a K-armed world: drawn, written in the experiment file,
 //! or read from a table.
 
-use cahoots_core::{ParamError, UserId};
+use cahoots_core::{ParamError, ReadFile, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::WorldPart;
+use super::{WorldPart, check};
+use crate::run::read_file;
 
 /// Standard deviation of a client's own means around the common ones.
 const DEVIATION: f64 = 0.2;
@@ -38,16 +39,20 @@ pub enum MeansLaw {
 }
 
 impl Means {
+    /// With the rows of the file that is named, if one is.
+    pub(crate) fn read_file(self, read: ReadFile<'_>) -> Result<Means, ParamError> {
+        let Means::File { file } = self else { return Ok(self) };
+        let text =
+            read(&file).map_err(|error| ParamError::new("means", format!("cannot read {file}: {error}")))?;
+        Ok(Means::Rows(parse(&file, &text)?))
+    }
+
     /// The rows as given; none where they are drawn.
     pub(crate) fn given(&self) -> Result<Option<Vec<Vec<f64>>>, ParamError> {
         let rows = match self {
             Means::Law(MeansLaw::Uniform) => return Ok(None),
             Means::Rows(rows) => rows.clone(),
-            Means::File { file } => {
-                let text = std::fs::read_to_string(file)
-                    .map_err(|error| ParamError::new("means", format!("cannot read {file}: {error}")))?;
-                parse(file, &text)?
-            }
+            Means::File { .. } => return self.clone().read_file(&read_file)?.given(),
         };
         let width = rows.first().map_or(0, Vec::len);
         if width == 0 {
@@ -58,8 +63,8 @@ impl Means {
                 let problem = format!("row {} has {} columns, the first has {width}", i + 1, row.len());
                 return Err(ParamError::new("means", problem));
             }
-            if let Some(j) = row.iter().position(|mean| !mean.is_finite()) {
-                let problem = format!("row {}, column {} must be a number, not {}", i + 1, j + 1, row[j]);
+            if let Some(j) = row.iter().position(|mean| mean.is_nan() || mean.abs() > check::LARGEST) {
+                let problem = format!("row {}, column {} must be a number, not {:e}", i + 1, j + 1, row[j]);
                 return Err(ParamError::new("means", problem));
             }
         }

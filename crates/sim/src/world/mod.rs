@@ -21,7 +21,7 @@ mod tests;
 pub mod users;
 mod vectors;
 
-use cahoots_core::{ArmBuffer, ArmIndex, ParamError, Setting, Tick, UserId};
+use cahoots_core::{ArmBuffer, ArmIndex, ParamError, ReadFile, Setting, Tick, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -123,8 +123,19 @@ pub trait WorldKind: Serialize + DeserializeOwned + JsonSchema + 'static {
     /// One line for `cahoots environments`.
     const SUMMARY: &'static str;
 
+    /// Puts what is in the files that its keys name into the keys, which then say it all. `read` is the caller's,
+    /// who knows where files are and keeps account of what was in them.
+    fn read_files(self, _read: ReadFile<'_>) -> Result<Self, ParamError> {
+        Ok(self)
+    }
+
     /// Refuses what cannot be built, without drawing anything.
     fn check(&self) -> Result<(), ParamError>;
+
+    /// The least memory that its world takes, in bytes; 0 where that is not known. Known before anything is built.
+    fn bytes(&self) -> f64 {
+        0.0
+    }
 
     /// The world of a seed, and who acts in it when. Only called with keys that passed their check, and
     /// with a horizon of at least one tick.

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contextual::{Contextual, Law, RewardNoise};
+use super::linear::pool_bytes;
 use super::pool::{Pool, PoolKind};
 use super::vectors::{dot, in_ball, on_sphere};
 use super::{World, WorldKind, WorldPart, check};
@@ -36,7 +37,7 @@ pub struct SplitParams {
     #[schemars(range(min = 1))]
     pub arms: usize,
     /// Standard deviation of the Gaussian reward noise.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 1e100))]
     pub reward_noise: f64,
     /// Who acts at a tick.
     pub arrivals: ArrivalLaw,
@@ -115,7 +116,7 @@ impl Default for SplitParams {
             shared_features: false,
             arms: 25,
             reward_noise: 0.1,
-            arrivals: ArrivalLaw::Uniform,
+            arrivals: ArrivalLaw::default(),
             pool: PoolKind::Ball,
             pool_size: 1000,
         }
@@ -130,7 +131,7 @@ impl WorldKind for SplitParams {
         check::count("clients", self.clients)?;
         check::count("dim_global", self.dim_global)?;
         check::pool(self.pool, self.pool_size, self.arms)?;
-        ParamError::not_negative("reward_noise", self.reward_noise)?;
+        check::deviation("reward_noise", self.reward_noise)?;
         self.arrivals.check()?;
         let local = self.local();
         local.check(self.clients)?;
@@ -140,6 +141,13 @@ impl WorldKind for SplitParams {
             return Err(ParamError::new("dim_local", problem));
         }
         Ok(())
+    }
+
+    fn bytes(&self) -> f64 {
+        let features = self.dim_global.saturating_add(self.local().largest());
+        8.0 * self.clients as f64
+            + self.arrivals.bytes(self.clients)
+            + pool_bytes(self.pool, self.pool_size, self.arms, features)
     }
 
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {

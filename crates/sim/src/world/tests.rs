@@ -23,13 +23,15 @@ pub(super) fn seat(world: &dyn World, user: u32) -> Seat {
 
 /// One of each, and of each pool.
 fn environments() -> Vec<Environment> {
-    let pools = ["linear", "clustered", "split"].into_iter().flat_map(|kind| {
-        ["ball", "gaussian", "authors"].map(|pool| serde_json::json!({ "kind": kind, "pool": pool }))
+    let pools = [("linear", "uniform"), ("clustered", "all"), ("split", "uniform")];
+    let pools = pools.into_iter().flat_map(|(kind, arrivals)| {
+        let world = |pool| serde_json::json!({ "kind": kind, "pool": pool, "arrivals": arrivals });
+        ["ball", "gaussian", "authors"].map(world)
     });
     let others = [
         serde_json::json!({ "kind": "users" }),
-        serde_json::json!({ "kind": "arms" }),
-        serde_json::json!({ "kind": "arms", "rewards": "gaussian", "heterogeneous": true }),
+        serde_json::json!({ "kind": "arms", "arrivals": "all" }),
+        serde_json::json!({ "kind": "arms", "arrivals": "all", "rewards": "gaussian", "heterogeneous": true }),
         serde_json::json!({ "kind": "split", "shared_features": true }),
     ];
     pools.chain(others).map(|value| serde_json::from_value(value).unwrap()).collect()

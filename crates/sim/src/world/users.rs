@@ -6,7 +6,7 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use cahoots_core::{ArmBuffer, NodeId, ParamError, Setting, UserId};
+use cahoots_core::{ArmBuffer, NodeId, ParamError, ReadFile, Setting, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,7 @@ use super::vectors::{centres, dot, on_sphere};
 use super::{World, WorldKind, WorldPart, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::Draw;
+use crate::run::read_file;
 
 /// Users in clusters, seated at local servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,9 +31,10 @@ pub struct UsersParams {
     /// Clusters of users, of equal size, each with one preference; neighbours in the order of users.
     #[schemars(range(min = 1))]
     pub clusters: usize,
-    /// Where the clusters' preferences come from: drawn at random when absent, or chosen from a file's.
+    /// Where the clusters' preferences come from: drawn at random when absent, or chosen from the
+    /// rows of a matrix or of a CSV file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub preferences: Option<PreferenceFile>,
+    pub preferences: Option<Preferences>,
     /// Which users sit at which server.
     pub layout: Layout,
     /// Features of an item; the last is the same for all items.
@@ -42,66 +44,85 @@ pub struct UsersParams {
     #[schemars(range(min = 1))]
     pub arms: usize,
     /// Sub-Gaussian scale of the noise that algorithms are told. Rewards are 0 or 1 whatever it says.
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 1e100))]
     pub reward_noise: f64,
     /// Who acts at a tick.
     pub arrivals: ArrivalLaw,
 }
 
-/// Preferences that somebody else found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct PreferenceFile {
-    /// A CSV file without a header: one preference per line, the last feature being the constant 1 / sqrt 2. A
-    /// line may come often; each seed draws its clusters' preferences from the different ones.
-    pub file: String,
+/// Preferences that somebody else found: the last feature is the constant 1 / sqrt 2. A row may come often; each seed
+/// draws its clusters' preferences from the different ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "preferences must be a matrix such as [[0.5, 0.0, 0.70710678]], or { file = \"preferences.csv\" }"
+)]
+pub enum Preferences {
+    /// One preference per row.
+    Rows(Vec<Vec<f64>>),
+    /// A CSV file without a header: one preference per line.
+    File {
+        /// Its path.
+        file: String,
+    },
 }
 
-impl PreferenceFile {
-    /// The different lines, in order of appearance, scaled so that a unit vector stands for the strongest taste.
-    fn read(&self, dim: usize) -> Result<Vec<Vec<f64>>, ParamError> {
-        let file = &self.file;
+impl Preferences {
+    /// With the rows of the file that is named, if one is.
+    fn read_file(self, dim: usize, read: ReadFile<'_>) -> Result<Preferences, ParamError> {
+        let Preferences::File { file } = self else { return Ok(self) };
         let complain = |problem: String| ParamError::new("preferences", problem);
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| complain(format!("cannot read {file}: {error}")))?;
-        let mut different: Vec<Vec<f64>> = Vec::new();
+        let text = read(&file).map_err(|error| complain(format!("cannot read {file}: {error}")))?;
+        let mut rows: Vec<Vec<f64>> = Vec::new();
         for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
             let numbers = text.split(',').map(|number| number.trim().parse::<f64>());
-            let mut row = numbers
+            let row = numbers
                 .collect::<Result<Vec<f64>, _>>()
                 .map_err(|_| complain(format!("line {line} of {file} has something else than numbers")))?;
-            if row.len() != dim {
-                let problem = format!("line {line} of {file} has {} numbers, not dim ({dim})", row.len());
-                return Err(complain(problem));
+            scaled(&row, dim).map_err(|problem| complain(format!("line {line} of {file} {problem}")))?;
+            rows.push(row);
+        }
+        Ok(Preferences::Rows(rows))
+    }
+
+    /// One preference per cluster, as this seed draws them from the different rows in order of appearance.
+    fn draw(&self, clusters: usize, dim: usize, seed: u64) -> Result<Vec<f64>, ParamError> {
+        let complain = |problem: String| ParamError::new("preferences", problem);
+        let rows = match self {
+            Preferences::Rows(rows) => rows,
+            Preferences::File { .. } => {
+                return self.clone().read_file(dim, &read_file)?.draw(clusters, dim, seed);
             }
-            let constant = row.pop().unwrap_or_default();
-            row.iter_mut().for_each(|x| *x *= std::f64::consts::SQRT_2);
-            // Expected rewards must be chances.
-            if (constant - FRAC_1_SQRT_2).abs() > 1e-6
-                || !row.iter().all(|x| x.is_finite())
-                || dot(&row, &row) > 1.0 + 1e-9
-            {
-                let problem = "must end with 1/sqrt 2, and be at most that long without it";
-                return Err(complain(format!("line {line} of {file} {problem}")));
-            }
+        };
+        let mut different: Vec<Vec<f64>> = Vec::new();
+        for (number, row) in (1..).zip(rows) {
+            let row = scaled(row, dim).map_err(|problem| complain(format!("row {number} {problem}")))?;
             if !different.contains(&row) {
                 different.push(row);
             }
         }
-        Ok(different)
-    }
-
-    /// One preference per cluster, as this seed draws them.
-    fn draw(&self, clusters: usize, dim: usize, seed: u64) -> Result<Vec<f64>, ParamError> {
-        let mut rows = self.read(dim)?;
-        if rows.len() < clusters {
-            let problem = format!("{} has {} different preferences: lower clusters", self.file, rows.len());
-            return Err(ParamError::new("preferences", problem));
+        if different.len() < clusters {
+            let problem = format!("there are {} different preferences: lower clusters", different.len());
+            return Err(complain(problem));
         }
-        WorldPart::Theta.draw(seed, 0).shuffle(&mut rows);
-        rows.truncate(clusters);
-        Ok(rows.concat())
+        WorldPart::Theta.draw(seed, 0).shuffle(&mut different);
+        different.truncate(clusters);
+        Ok(different.concat())
     }
+}
+
+/// A row without its constant, scaled so that a unit vector stands for the strongest taste.
+fn scaled(row: &[f64], dim: usize) -> Result<Vec<f64>, String> {
+    let Some((constant, rest)) = row.split_last().filter(|_| row.len() == dim) else {
+        return Err(format!("has {} numbers, not dim ({dim})", row.len()));
+    };
+    let rest: Vec<f64> = rest.iter().map(|x| x * std::f64::consts::SQRT_2).collect();
+    // Expected rewards must be chances.
+    let right = (constant - FRAC_1_SQRT_2).abs() <= 1e-6
+        && rest.iter().all(|x| x.is_finite())
+        && dot(&rest, &rest) <= 1.0 + 1e-9;
+    if right { Ok(rest) } else { Err("must end with 1/sqrt 2, and be at most that long without it".into()) }
 }
 
 /// Which users sit at which server; servers have equally many either way.
@@ -127,7 +148,7 @@ impl Default for UsersParams {
             arms: 10,
             // Hoeffding's lemma: what lies in [0, 1] is 1/2-sub-Gaussian.
             reward_noise: 0.5,
-            arrivals: ArrivalLaw::Uniform,
+            arrivals: ArrivalLaw::default(),
         }
     }
 }
@@ -135,6 +156,11 @@ impl Default for UsersParams {
 impl WorldKind for UsersParams {
     const NAME: &'static str = "users";
     const SUMMARY: &'static str = "users in clusters on local servers, rewards 0 or 1";
+
+    fn read_files(self, read: ReadFile<'_>) -> Result<UsersParams, ParamError> {
+        let preferences = self.preferences.map(|given| given.read_file(self.dim, read)).transpose()?;
+        Ok(UsersParams { preferences, ..self })
+    }
 
     fn check(&self) -> Result<(), ParamError> {
         check::count("users", self.users)?;
@@ -145,8 +171,15 @@ impl WorldKind for UsersParams {
         if self.dim < 2 {
             return Err(ParamError::new("dim", "must be at least 2, not 1: the last feature is a constant"));
         }
-        ParamError::not_negative("reward_noise", self.reward_noise)?;
+        check::deviation("reward_noise", self.reward_noise)?;
         self.arrivals.check()
+    }
+
+    fn bytes(&self) -> f64 {
+        let (users, dim) = (self.users as f64, self.dim as f64);
+        self.arrivals.bytes(self.users)
+            + 4.0 * users
+            + 8.0 * dim * (self.clusters as f64 + 2.0 * self.arms as f64)
     }
 
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
@@ -160,7 +193,7 @@ impl WorldKind for UsersParams {
             clusters: self.clusters,
             preferences: match &self.preferences {
                 None => centres(seed, self.clusters, self.dim - 1, 0.0, on_sphere)?,
-                Some(file) => file.draw(self.clusters, self.dim, seed)?,
+                Some(given) => given.draw(self.clusters, self.dim, seed)?,
             },
             items: vec![FRAC_1_SQRT_2; self.arms * self.dim],
         };
@@ -260,7 +293,7 @@ mod tests {
             servers: 2,
             clusters,
             dim: 3,
-            preferences: Some(PreferenceFile { file: file.clone() }),
+            preferences: Some(Preferences::File { file: file.clone() }),
             ..UsersParams::default()
         };
         let half = FRAC_1_SQRT_2;
@@ -273,7 +306,7 @@ mod tests {
         let from_rows = [0.5 + 0.5 * item[0], 0.5 + 0.5 * item[1]];
         assert!(from_rows.iter().any(|value| (value - expected).abs() < 1e-12), "{expected} {from_rows:?}");
         let complaint = |clusters| params(clusters).build(10, 1).map(|_| ()).unwrap_err().to_string();
-        assert!(complaint(3).contains("has 2 different preferences"));
+        assert!(complaint(3).contains("there are 2 different preferences"));
         std::fs::write(&path, "0.5,0\n").unwrap();
         assert!(complaint(1).contains("line 1") && complaint(1).contains("not dim (3)"));
         std::fs::write(&path, "0.9,0,0.70710678\n").unwrap();

@@ -293,7 +293,7 @@ fn dp_mab(name: &str) -> Vec<Case> {
         "cdp-mab" => vec![
             quick.clone(),
             with(&quick, json!({ "participation": 0.5, "fidelity": "paper" })),
-            with(&quick, json!({ "privacy": "central" })),
+            with(&quick, json!({ "privacy": "central", "group_least": 3 })),
             with(&quick, json!({ "privacy": "published", "dp_epsilon": 2.0 })),
             with(&quick, json!({ "privacy": "none" })),
         ],

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use cahoots_core::{ArmIndex, Cx, Machine, Misbehaviour, NodeId};
+use cahoots_core::{ArmIndex, Custom, Cx, Machine, Misbehaviour, NodeId};
+use cahoots_privacy::aggregation::Down;
 use serde::{Deserialize, Serialize};
 
 use super::super::REPORT;
 use super::super::epochs::{Epochs, explores};
-use super::super::message::MabMsg;
+use super::super::message::{MabMsg, Sum};
 use super::super::rules::Rules;
+use super::grouped::Grouped;
 use crate::kit::arms::ArmMsg;
 
 /// Explores, reports if it is its turn, goes on with what the server leaves.
@@ -23,11 +25,14 @@ pub struct Client {
     reported: u64,
     /// Where others were quicker: what the server has left after this epoch and later ones.
     ahead: VecDeque<Vec<ArmIndex>>,
+    /// Its part of sums, where nobody is to see more than those.
+    group: Option<Grouped>,
 }
 
 impl Client {
-    pub(in super::super) fn new(rules: Rules, server: NodeId, everyone: bool) -> Self {
+    pub(in super::super) fn new(rules: Rules, me: NodeId, server: NodeId, everyone: bool) -> Self {
         Client {
+            group: rules.group.map(|shares| Grouped::new(me, shares)),
             epochs: Epochs::new(rules),
             server,
             everyone,
@@ -48,8 +53,10 @@ impl Client {
     }
 
     fn explored(&mut self, cx: &mut Cx<'_, MabMsg>) {
-        // Also those who are not asked draw their noise now, and keep it.
-        self.epochs.protect(cx);
+        if self.group.is_none() {
+            // Also those who are not asked draw their noise now, and keep it.
+            self.epochs.protect(cx);
+        }
         match self.ahead.pop_front() {
             // Decided without this client: its means would come too late.
             Some(next) => {
@@ -60,8 +67,33 @@ impl Client {
         }
     }
 
+    /// A sum goes on, or begins.
+    fn step(
+        &mut self,
+        step: &Down,
+        epoch: u64,
+        playing: bool,
+        cx: &mut Cx<'_, MabMsg>,
+    ) -> Result<(), Misbehaviour> {
+        let Some(group) = &mut self.group else { return Ok(()) };
+        if let (Down::Begin { round }, true) = (step, playing) {
+            group.begins(*round, epoch, &mut self.epochs);
+            self.report(cx);
+            return Ok(());
+        }
+        if let Some(answer) = group.on(step, &mut self.epochs, cx)? {
+            cx.send(self.server, answer.into());
+        }
+        Ok(())
+    }
+
     /// Line 11.
     fn report(&mut self, cx: &mut Cx<'_, MabMsg>) {
+        if let Some(group) = &mut self.group {
+            let keys = group.keys(&self.epochs, cx);
+            keys.into_iter().for_each(|keys| cx.send(self.server, keys.into()));
+            return;
+        }
         let epoch = self.epochs.epoch();
         if self.reported == epoch || !(self.everyone || self.asked.contains(&epoch)) {
             return;
@@ -77,6 +109,11 @@ impl Client {
 
 impl Machine for Client {
     type Msg = MabMsg;
+
+    fn on_new_secrets(&mut self) {
+        // A copy of this machine may have hidden a vector with the masks of a round that is under way.
+        self.group.iter_mut().for_each(Grouped::leave);
+    }
 
     fn on_message(
         &mut self,
@@ -97,10 +134,18 @@ impl Machine for Client {
                 self.asked.insert(round);
                 self.report(cx);
             }
+            MabMsg::Sum(Custom(Sum::Down(step))) if self.group.is_some() => {
+                let playing = active.len() > 1;
+                self.step(step, round, playing, cx)?;
+            }
             MabMsg::Arms(ArmMsg::DownloadActive(next)) if active.len() > 1 => {
                 next.check(round + 1, active)?;
                 if next.arms.is_empty() {
                     return Err(Misbehaviour::Unexpected("no arm at all".into()));
+                }
+                if let Some(group) = &mut self.group {
+                    // A round that is over: what was not sent in it goes into the next.
+                    group.leave();
                 }
                 if self.epochs.explored() {
                     self.epochs.advance(next.arms.clone());

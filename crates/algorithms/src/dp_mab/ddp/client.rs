@@ -125,8 +125,9 @@ impl Client {
         let (epoch, pulls) = (self.epochs.epoch(), self.epochs.pulls());
         let (rules, active) = (self.epochs.rules(), self.epochs.active());
         let means = average(active.len(), gis.rows(&self.gone).map(|row| (1.0, row)));
-        let separated = rules.separated(epoch, active, &means, pulls);
-        let next = rules.survivors(epoch, active, &means, pulls);
+        let radius = rules.radius(epoch, active.len(), pulls);
+        let separated = Rules::separated(&means, radius);
+        let next = rules.survivors(epoch, active, &means, radius);
         cx.level("active_arms", next.len() as f64);
         cx.level("finished", f64::from(separated));
         self.stage = Stage::Exploring;

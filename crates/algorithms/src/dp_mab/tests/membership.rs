@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use cahoots_core::{
-    Algorithm, ArmIndex, ArmSet, Cx, Fact, Keys, Learner, Machine, Mechanism as _, Membership, NodeId,
-    Seating, Setting, Tick, UserId, snapshot,
+    Algorithm, ArmIndex, ArmSet, Cx, Keys, Learner, Machine, Membership, NodeId, Seating, Setting, Tick,
+    UserId, snapshot,
 };
-use cahoots_privacy::Accountant;
 use serde_json::{Value, json};
 
 use super::super::message::MabMsg;
-use super::super::noise::Means;
 use super::super::{CdpClient, CdpMab, DdpClient, DdpMab, HdpMab, Server, Synchroniser};
 use super::setting;
 use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues};
@@ -63,40 +61,6 @@ fn after_the_deadline_a_quorum_decides_and_late_means_are_dropped() {
     assert!(say(&mut server, 107, 0, means(1, [0.5, 0.5])).is_empty());
     assert_eq!(snapshot::save(&server), before);
     assert_eq!((server.epoch(), server.waiting_for().len()), (2, 3));
-}
-
-#[test]
-fn noise_that_it_takes_all_to_make_up_allows_no_deadline() {
-    let params = serde_json::from_value(json!({ "privacy": "central", "deadline": 5 })).unwrap();
-    let refused = CdpMab::check(params, &of_three()).unwrap_err().to_string();
-    assert!(refused.starts_with("deadline: cannot be with privacy = \"central\""), "{refused}");
-}
-
-/// What is stated holds for the shares that came: the server puts on record what the clients cannot know.
-#[test]
-fn a_client_that_leaves_before_its_share_costs_the_others() {
-    let mut server = cdp(json!({ "privacy": "central" }));
-    let mut accountant = Accountant::default();
-    for client in 0..CLIENTS {
-        let valid =
-            CdpMab::check(serde_json::from_value(json!({ "privacy": "central" })).unwrap(), &of_three());
-        let fact = Means::new(valid.unwrap().rules.noise, 12).fact();
-        accountant.record(NodeId(client), &fact);
-    }
-    let epsilon = |accountant: &Accountant| accountant.spent(0.0)[0].epsilon;
-    assert!(epsilon(&accountant) <= 1.0);
-    say(&mut server, 1, 0, means(1, [0.5, 0.5]));
-    say(&mut server, 1, 1, means(1, [0.5, 0.5]));
-    let leaves = |cx: &mut Cx<'_, MabMsg>| server.on_membership(Membership::Left(NodeId(2)), cx);
-    let ((), effects) = Cx::rehearse(NodeId::SERVER, 2, leaves);
-    for fact in &effects.facts {
-        if let Fact::Release(fact) = fact {
-            accountant.record(NodeId::SERVER, fact);
-        }
-    }
-    // Two of three shares: ln(P(0) / P(D)), summed independently.
-    assert!((epsilon(&accountant) - 1.989).abs() < 0.002, "{}", epsilon(&accountant));
-    assert_eq!(server.epoch(), 2, "the round is closed without it");
 }
 
 #[test]

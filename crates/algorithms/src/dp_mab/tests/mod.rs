@@ -5,6 +5,7 @@ mod messages;
 mod parameters;
 mod privacy;
 mod rules;
+mod sums;
 
 use cahoots_core::Setting;
 

@@ -83,8 +83,8 @@ fn the_accountant_is_told_what_is_true() {
     }
     let some = MeanNoise { everyone: false, ..noise(Protection::Central, 1.0, 10) };
     assert_eq!(fact(some).composition, Composition::Adds, "every round is another sum");
-    assert!(noise(Protection::None, 1.0, 5).claim().is_none());
-    let claim = noise(Protection::Central, 1.0, 5).claim().unwrap();
+    assert!(noise(Protection::None, 1.0, 5).claim(false).is_none());
+    let claim = noise(Protection::Central, 1.0, 5).claim(false).unwrap();
     assert!(claim.not_protected.iter().any(|gap| gap.contains("a single client's messages")));
 }
 

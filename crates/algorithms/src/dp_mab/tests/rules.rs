@@ -15,6 +15,7 @@ fn rules(participants: u32, protection: Protection, epsilon: f64) -> Rules {
         horizon: 1e5,
         limit: None,
         noise: MeanNoise { protection, epsilon, participants, everyone: true, audience: Audience::Server },
+        group: None,
         as_printed: false,
     }
 }
@@ -86,11 +87,11 @@ fn line_14_who_is_far_below_the_best_goes() {
     let pulls = rules.pulls(1, 3, 0);
     let radius = rules.radius(1, 3, pulls);
     let means = [0.5, 0.5 + 0.5 * radius, 0.5 + 2.25 * radius];
-    assert_eq!(rules.survivors(1, &arms, &means, pulls), [ArmIndex(3), ArmIndex(7)]);
-    assert!(!rules.separated(1, &arms, &means, pulls));
+    assert_eq!(rules.survivors(1, &arms, &means, radius), [ArmIndex(3), ArmIndex(7)]);
+    assert!(!Rules::separated(&means, radius));
     let means = [0.5, 0.5, 0.5 + 2.25 * radius];
-    assert_eq!(rules.survivors(1, &arms, &means, pulls), [ArmIndex(7)]);
-    assert!(rules.separated(1, &arms, &means, pulls));
+    assert_eq!(rules.survivors(1, &arms, &means, radius), [ArmIndex(7)]);
+    assert!(Rules::separated(&means, radius));
 }
 
 #[test]
@@ -98,9 +99,9 @@ fn after_the_last_round_the_empirical_best_is_played() {
     let rules = Rules { limit: Some(Limit { rounds: 2, gap: 0.5 }), ..rules_none() };
     let arms: Vec<ArmIndex> = (0..3).map(ArmIndex).collect();
     let means = [0.5, 0.51, 0.505];
-    assert_eq!(rules.survivors(1, &arms, &means, 10), arms);
-    assert_eq!(rules.survivors(2, &arms, &means, 10), [ArmIndex(1)]);
-    assert!(!rules.separated(2, &arms, &means, 10));
+    assert_eq!(rules.survivors(1, &arms, &means, rules.radius(1, 3, 10)), arms);
+    assert_eq!(rules.survivors(2, &arms, &means, rules.radius(2, 3, 10)), [ArmIndex(1)]);
+    assert!(!Rules::separated(&means, rules.radius(2, 3, 10)));
 }
 
 #[test]

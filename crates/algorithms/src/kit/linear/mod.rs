@@ -18,6 +18,7 @@ pub use downloads::{DownloadIndex, Receiver, Standing};
 pub use federated::FederatedLinear;
 pub(crate) use federated::choose_by;
 pub use message::{LinearMsg, Signal};
+pub(crate) use params::some_noise;
 pub use params::{LinearParams, LinearValid};
 pub use ratio::{Ratio, Ratios};
 

@@ -2,7 +2,7 @@
 
 use cahoots_core::policy::{Confidence, LinearPolicy, PolicyKind, Radius};
 use cahoots_core::{LinearStats, ParamError, Plausible, Setting, View};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::Fidelity;
 pub struct LinearParams {
     /// Regularisation lambda of the ridge estimate.
     #[serde(default = "tenth")]
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub ridge: f64,
     /// Probability delta that the confidence ellipsoid may fail.
     #[serde(default = "tenth")]
-    #[schemars(range(min = 0.0, max = 1.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
     pub failure_prob: f64,
     /// Sub-Gaussian scale sigma of the reward noise; the environment's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,11 +35,19 @@ pub struct LinearParams {
     pub sampling_scale: Option<f64>,
     /// LinPHE: pseudo-rewards per observation.
     #[serde(default = "one")]
-    #[schemars(range(min = 0.0))]
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub perturbation: f64,
     /// Follow the paper's text or its authors' code where they differ.
     #[serde(default)]
     pub fidelity: Fidelity,
+}
+
+/// For algorithms that divide by the noise: the schema says that it must be above 0.
+pub(crate) fn some_noise(schema: &mut Schema) {
+    if let Some(key) = schema.pointer_mut("/properties/reward_noise").and_then(|key| key.as_object_mut()) {
+        key.remove("minimum");
+        key.insert("exclusiveMinimum".into(), 0.0.into());
+    }
 }
 
 fn tenth() -> f64 {

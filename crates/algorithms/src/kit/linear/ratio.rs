@@ -1,7 +1,7 @@
 //! Determinant ratios that trigger communication: one for all, or one per client.
 
 use cahoots_core::{NodeId, ParamError};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// A ratio gamma >= 1 (`inf`: never), for all clients or for each.
@@ -9,12 +9,17 @@ use serde::{Deserialize, Serialize};
 #[serde(untagged)]
 pub enum Ratio {
     /// The same for everyone.
-    Same(f64),
+    Same(#[schemars(range(min = 1.0), extend("x-infinite" = true))] f64),
     /// One value per client.
     Each {
         /// Ratios, client by client.
+        #[schemars(schema_with = "each")]
         per_client: Vec<f64>,
     },
+}
+
+fn each(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "array", "items": { "type": "number", "minimum": 1.0, "x-infinite": true } })
 }
 
 /// Checked ratios, as logarithms.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use cahoots_algorithms::dp_mab::CdpMab;
 use cahoots_algorithms::fclub::{CdpFclubDc, FclubDc};
+use cahoots_algorithms::private::PrivateLinucb;
 use cahoots_core::{NodeId, Setting};
 use cahoots_lab::LabError;
 use cahoots_lab::audit::Observer;
@@ -35,6 +36,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Nothing happens by the clock within a run.
 const TICK: Duration = Duration::from_secs(3600);
 
+/// Where it does: all observations are made before the first release, which is at tick 30.
+const SHORT_TICK: Duration = Duration::from_millis(5);
+
 const FEDERATION: &str = "audit";
 
 /// What is run live.
@@ -54,13 +58,42 @@ pub(super) struct LiveSubject {
 enum World {
     /// Contexts; all but the first are e1.
     Linear { observations: u64, first: [[f64; 2]; 2] },
+    /// The same, all at once; then messages come by the clock, so many of them.
+    Clocked { observations: u64, first: [[f64; 2]; 2], messages: usize },
     /// Rewards of two arms; all but the first are 1/2.
     Arms { observations: u64, first: [f64; 2] },
 }
 
+impl World {
+    fn observations(&self) -> u64 {
+        match self {
+            World::Linear { observations, .. }
+            | World::Clocked { observations, .. }
+            | World::Arms { observations, .. } => *observations,
+        }
+    }
+
+    /// How long a tick is: where nothing happens by the clock, longer than any run.
+    fn tick(&self) -> Duration {
+        if matches!(self, World::Clocked { .. }) { SHORT_TICK } else { TICK }
+    }
+
+    fn setting(&self) -> Setting {
+        let setting = match self {
+            World::Arms { .. } => Setting::k_armed(2, 2),
+            World::Linear { .. } | World::Clocked { .. } => {
+                Setting::linear(2, 2, 1).with_hosts([NodeId(0), NodeId(1)])
+            }
+        };
+        // Releases by the clock come after the observations.
+        let horizon = if matches!(self, World::Clocked { .. }) { 100 } else { self.observations() };
+        setting.with_horizon(horizon)
+    }
+}
+
 const ZERO_OR_ONE: [[f64; 2]; 2] = [[0.0, 0.0], [1.0, 0.0]];
 
-pub(super) static SUBJECTS: [LiveSubject; 3] = [
+pub(super) static SUBJECTS: [LiveSubject; 4] = [
     LiveSubject {
         name: "cdp-mab",
         about: "a first reward of 0 or 1: the means of the first round, and when they come",
@@ -80,6 +113,16 @@ pub(super) static SUBJECTS: [LiveSubject; 3] = [
         algorithm: "cdp-fclub-dc",
         params: "dp_epsilon = 1.0\ndp_delta = 1e-5",
         world: World::Linear { observations: 60, first: ZERO_OR_ONE },
+    },
+    LiveSubject {
+        name: "private-linucb",
+        about: "a first context of 0 or e1: two releases by the clock, their counts, and what is in them",
+        stated: Stated { epsilon: 1.0, delta: 1e-5, gaussian: true },
+        control: false,
+        times_only: false,
+        algorithm: "private-linucb",
+        params: "dp_epsilon = 1.0\ndp_delta = 1e-5\nfirst_release = 30\nreleases = 2",
+        world: World::Clocked { observations: 8, first: ZERO_OR_ONE, messages: 2 },
     },
     LiveSubject {
         name: "trigger-broken",
@@ -127,6 +170,7 @@ pub(super) fn run(name: &str, trials: Option<u64>, as_json: bool) -> Result<(), 
     let known = Known::default()
         .algorithm::<Watched<CdpMab>>()
         .algorithm::<Watched<CdpFclubDc>>()
+        .algorithm::<Watched<PrivateLinucb>>()
         .algorithm::<Watched<FclubDc>>();
     let nodes = Nodes::new(Arc::new(known))?;
     let mut wrong = None;
@@ -190,18 +234,10 @@ impl Nodes {
     fn run(&self, subject: &LiveSubject, second: usize) -> Result<Transcript, NodeError> {
         let broken = |e: std::io::Error| NodeError::Stopped(format!("no place for a live run: {e}"));
         let folder = tempfile::tempdir().map_err(broken)?;
-        let setting = match subject.world {
-            World::Linear { observations, .. } => Setting::linear(2, 2, 1).with_horizon(observations),
-            World::Arms { observations, .. } => Setting::k_armed(2, 2).with_horizon(observations),
-        };
-        let setting = match subject.world {
-            World::Linear { .. } => setting.with_hosts([NodeId(0), NodeId(1)]),
-            World::Arms { .. } => setting,
-        };
         let params = subject.params.parse::<toml::Table>().map_err(|e| NodeError::Config(e.to_string()))?;
-        let terms = Terms::new(&self.known, subject.algorithm, &params, setting, 0)?;
+        let terms = Terms::new(&self.known, subject.algorithm, &params, subject.world.setting(), 0)?;
         watched::take();
-        let coordinator = self.coordinator(folder.path(), terms)?;
+        let coordinator = self.coordinator(folder.path(), terms, subject.world.tick())?;
         let listener = self.runtime.block_on(TcpListener::bind("127.0.0.1:0")).map_err(broken)?;
         let url = format!("http://{}", listener.local_addr().map_err(broken)?);
         let served = coordinator.clone();
@@ -210,7 +246,7 @@ impl Nodes {
             .coordinator(url)
             .store(folder.path().join("client"))
             .sync(Sync::Memory)
-            .tick(TICK)
+            .tick(subject.world.tick())
             .expiry(TICK)
             .open()?;
         let observed = self.observe(subject, second, &client);
@@ -223,14 +259,19 @@ impl Nodes {
         observed
     }
 
-    fn coordinator(&self, folder: &Path, terms: Terms) -> Result<Arc<Coordinator>, NodeError> {
+    fn coordinator(
+        &self,
+        folder: &Path,
+        terms: Terms,
+        tick: Duration,
+    ) -> Result<Arc<Coordinator>, NodeError> {
         let config = CoordinatorConfig {
             known: self.known.clone(),
             federation: FEDERATION.into(),
             store: folder.join("coordinator"),
             sync: Sync::Memory,
             terms,
-            tick: TICK,
+            tick,
             snapshot_every: 1000,
             limits: ServeLimits::default(),
             security: Default::default(),
@@ -247,12 +288,9 @@ impl Nodes {
     ) -> Result<Transcript, NodeError> {
         until(|| client.status().connected)?;
         let mut observer = Observer::default();
-        let observations = match subject.world {
-            World::Linear { observations, .. } | World::Arms { observations, .. } => observations,
-        };
-        for observation in 1..=observations {
+        for observation in 1..=subject.world.observations() {
             match &subject.world {
-                World::Linear { first, .. } => {
+                World::Linear { first, .. } | World::Clocked { first, .. } => {
                     let context = if observation == 1 { first[second] } else { [1.0, 0.0] };
                     let decision = client.decide(Some(0), Arms::Features(&[context.to_vec()]))?;
                     client.reward(decision.id, 0.5)?;
@@ -269,6 +307,14 @@ impl Nodes {
                     show(&mut observer, observation);
                 }
             }
+        }
+        if let World::Clocked { observations, messages, .. } = subject.world {
+            let mut came = Vec::new();
+            until(|| {
+                came.extend(watched::take().into_iter().filter(|(from, _)| *from == NodeId(0)));
+                came.len() >= messages
+            })?;
+            (1..).zip(came).for_each(|(number, (_, show))| show(&mut observer, observations + number));
         }
         let transcript = observer.transcript();
         let numbers = if subject.times_only { Vec::new() } else { transcript.numbers };

@@ -61,6 +61,7 @@ fn after_help() -> String {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), LabError> {
+    super::stop::exit_on_ctrl_c();
     if args.live {
         return live::run(&args.mechanism, args.trials, args.json);
     }

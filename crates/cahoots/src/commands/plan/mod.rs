@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Features.
     #[arg(long, short, value_parser = clap::value_parser!(u16).range(1..=4096))]
     dim: u16,
-    /// Interactions, of all clients together.
+    /// Decisions, of all clients together: as many as ticks, where one client decides at a tick.
     #[arg(long, short = 't', value_parser = clap::value_parser!(u64).range(1..))]
     horizon: u64,
     /// At most so many messages with statistics, uploads and downloads together.
@@ -181,7 +181,7 @@ fn text(request: &Request, plan: &Plan) -> String {
         Budget::RegretFactor(factor) => format!("regret at most {factor} times that of talking all the time"),
     };
     let mut text = format!(
-        "{} clients, {} features, {} interactions: {promise}\n(one transfer is {} bytes)\n\n",
+        "{} clients, {} features, {} decisions: {promise}\n(one transfer is {} bytes)\n\n",
         grouped(request.clients as f64, 0),
         request.dim,
         grouped(request.horizon as f64, 0),

@@ -105,7 +105,7 @@ pub(super) fn as_json(question: &Question<'_>, answers: &[Answer]) -> Value {
 
 pub(super) fn text(question: &Question<'_>, answers: &[Answer]) -> String {
     let mut text = format!(
-        "{} clients, {} features, {} interactions, {} of them in each of {} cluster(s)\nnoise for {} releases, rewards \
+        "{} clients, {} features, {} decisions, {} of them in each of {} cluster(s)\nnoise for {} releases, rewards \
          within {}, delta {}\n\n",
         grouped(f64::from(question.clients), 0),
         question.dim,

@@ -256,31 +256,29 @@ fn a_ceiling_as_high_as_the_promise_lets_everything_leave() {
 
 #[test]
 fn shares_of_noise_are_not_deployed_while_nothing_hides_them() {
-    for algorithm in ["cdp-mab", "ddp-mab"] {
-        let terms = terms(&known(), algorithm, "privacy = \"central\"", Setting::k_armed(3, 2));
-        let folder = tempfile::tempdir().unwrap();
-        let coordinator = CoordinatorConfig {
-            known: known(),
-            federation: FEDERATION.into(),
-            store: folder.path().join("coordinator"),
-            sync: Sync::Memory,
-            terms: terms.clone(),
-            tick: TICK,
-            snapshot_every: 1000,
-            limits: Default::default(),
-            security: Default::default(),
-        };
-        let said = Coordinator::start(coordinator).err().expect("refused").to_string();
-        assert!(said.contains("privacy") && said.contains("\"central\" cannot be deployed"), "{said}");
-        let liar = Liar::new(terms);
-        let client = Client::open(config(&known(), folder.path(), Some(&liar.url), None)).unwrap();
-        until("it says no", || client.failure().is_some());
-        let said = client.failure().unwrap();
-        assert!(said.contains("\"central\" cannot be deployed") && said.contains("\"local\""), "{said}");
-        assert!(!client.status().joined);
-        client.stop();
-        liar.stop();
-    }
+    let terms = terms(&known(), "ddp-mab", "privacy = \"central\"", Setting::k_armed(3, 2));
+    let folder = tempfile::tempdir().unwrap();
+    let coordinator = CoordinatorConfig {
+        known: known(),
+        federation: FEDERATION.into(),
+        store: folder.path().join("coordinator"),
+        sync: Sync::Memory,
+        terms: terms.clone(),
+        tick: TICK,
+        snapshot_every: 1000,
+        limits: Default::default(),
+        security: Default::default(),
+    };
+    let said = Coordinator::start(coordinator).err().expect("refused").to_string();
+    assert!(said.contains("privacy") && said.contains("\"central\" cannot be deployed"), "{said}");
+    let liar = Liar::new(terms);
+    let client = Client::open(config(&known(), folder.path(), Some(&liar.url), None)).unwrap();
+    until("it says no", || client.failure().is_some());
+    let said = client.failure().unwrap();
+    assert!(said.contains("\"central\" cannot be deployed") && said.contains("\"local\""), "{said}");
+    assert!(!client.status().joined);
+    client.stop();
+    liar.stop();
 }
 
 #[test]

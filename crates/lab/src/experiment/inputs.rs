@@ -1,0 +1,184 @@
+//! The files that an experiment names: read once, relative to the file that names them, and known by their hashes
+//! from then on.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::reason;
+
+/// Files of at most so many bytes are kept in the manifest.
+const SMALL: usize = 64 << 10;
+
+/// A file that an experiment names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// As the experiment file names it.
+    pub path: String,
+    /// Hash of its bytes.
+    pub sha256: String,
+    /// How many there are.
+    pub bytes: u64,
+    /// What is in it, where that is little.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl Input {
+    /// A file with this text.
+    pub fn new(path: &str, text: &str) -> Input {
+        Input {
+            path: path.into(),
+            sha256: sha256(text.as_bytes()),
+            bytes: text.len() as u64,
+            text: (text.len() <= SMALL).then(|| text.to_string()),
+        }
+    }
+
+    /// As many digits of the hash as tell files apart.
+    pub fn short_hash(&self) -> &str {
+        self.sha256.get(..12).unwrap_or(&self.sha256)
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Reads the files that an experiment names, and remembers which and what was in them.
+#[derive(Clone, Debug, Default)]
+pub struct Inputs {
+    folder: PathBuf,
+    /// What they were in an earlier run that is to be run again.
+    recorded: BTreeMap<String, Input>,
+    read: RefCell<BTreeMap<String, (Input, String)>>,
+}
+
+impl Inputs {
+    /// Files that are named relative to a folder.
+    pub fn beside(folder: &Path) -> Inputs {
+        Inputs { folder: folder.to_path_buf(), ..Inputs::default() }
+    }
+
+    /// The same, as they were in an earlier run: what has changed since is refused, what is gone is taken from the
+    /// manifest where it is kept there.
+    pub fn recorded(folder: &Path, inputs: Vec<Input>) -> Inputs {
+        let recorded = inputs.into_iter().map(|input| (input.path.clone(), input)).collect();
+        Inputs { recorded, ..Inputs::beside(folder) }
+    }
+
+    /// The folder that paths are relative to, as it was named.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The text of a file; one that was read before is not read again.
+    pub fn read(&self, path: &str) -> Result<String, String> {
+        if let Some((_, text)) = self.read.borrow().get(path) {
+            return Ok(text.clone());
+        }
+        let text = match self.recorded.get(path) {
+            Some(recorded) => self.as_it_was(recorded)?,
+            None => self.on_disk(path)?.ok_or_else(|| self.missing(path))?,
+        };
+        self.read.borrow_mut().insert(path.into(), (Input::new(path, &text), text.clone()));
+        Ok(text)
+    }
+
+    /// What was read, in the order of names.
+    pub fn into_inputs(self) -> Vec<Input> {
+        self.read.into_inner().into_values().map(|(input, _)| input).collect()
+    }
+
+    fn as_it_was(&self, recorded: &Input) -> Result<String, String> {
+        let then = recorded.short_hash();
+        if let Some(text) = self.on_disk(&recorded.path)? {
+            let now = Input::new(&recorded.path, &text);
+            if now.sha256 == recorded.sha256 {
+                return Ok(text);
+            }
+            let kept =
+                if recorded.text.is_some() { ", or move it away (a copy is in the manifest)" } else { "" };
+            return Err(format!(
+                "it has changed since that run (sha256 {then} then, {} now): put the old one back{kept}; \
+                 for results with the new one, run the experiment file and not its manifest",
+                now.short_hash()
+            ));
+        }
+        match &recorded.text {
+            Some(text) if sha256(text.as_bytes()) == recorded.sha256 => Ok(text.clone()),
+            Some(_) => {
+                Err(format!("it is gone, and its copy in the manifest is not what it was (sha256 {then})"))
+            }
+            None => Err(format!("it is gone, and too large to be kept in the manifest (sha256 {then})")),
+        }
+    }
+
+    /// `None` where there is no such file.
+    fn on_disk(&self, path: &str) -> Result<Option<String>, String> {
+        match fs::read_to_string(self.folder.join(path)) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err("it is no text".into()),
+            Err(error) => Err(reason(&error)),
+        }
+    }
+
+    fn missing(&self, path: &str) -> String {
+        let looked = self.folder.join(path);
+        let elsewhere = if looked != Path::new(path) && Path::new(path).exists() {
+            format!("; there is {path} in the current folder, but")
+        } else if Path::new(path).is_absolute() {
+            return "there is no such file".into();
+        } else {
+            ";".into()
+        };
+        format!("there is no {}{elsewhere} paths are relative to the file that names them", looked.display())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_what_others_compute() {
+        assert_eq!(
+            Input::new("x", "abc").sha256,
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+        assert_eq!(Input::new("x", &"a".repeat(SMALL)).text.map(|text| text.len()), Some(SMALL));
+        assert_eq!(Input::new("x", &"a".repeat(SMALL + 1)).text, None);
+    }
+
+    #[test]
+    fn what_was_is_found_again_or_said_to_be_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.csv");
+        let large = "1,".repeat(SMALL);
+        let recorded = || vec![Input::new("a.csv", "1,2"), Input::new("large.csv", &large)];
+        let read = |path: &str| Inputs::recorded(folder.path(), recorded()).read(path);
+        assert_eq!(read("a.csv").unwrap(), "1,2", "gone, and kept");
+        assert!(read("large.csv").unwrap_err().starts_with("it is gone, and too large"));
+        fs::write(&file, "1,2").unwrap();
+        assert_eq!(read("a.csv").unwrap(), "1,2");
+        fs::write(&file, "1,3").unwrap();
+        let error = read("a.csv").unwrap_err();
+        let (then, now) = (Input::new("", "1,2").short_hash().to_string(), Input::new("", "1,3"));
+        assert!(error.contains(&then) && error.contains(now.short_hash()), "{error}");
+        let mut forged = recorded();
+        forged[0].text = Some("1,4".into());
+        fs::remove_file(&file).unwrap();
+        let error = Inputs::recorded(folder.path(), forged).read("a.csv").unwrap_err();
+        assert!(error.contains("not what it was"), "{error}");
+    }
+}
