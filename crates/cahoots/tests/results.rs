@@ -129,6 +129,7 @@ fn what_holds_no_results_is_refused() {
         (vec!["report", "empty"], "empty holds no run: there is no manifest.json"),
         (vec!["report", "nowhere"], "nowhere holds no run"),
         (vec!["report", "r"], "r holds no finished run"),
+        (vec!["report", "r", "--markdown", "docs"], "--markdown is for papers"),
         (vec!["plot", "r", "--size", "10x10"], "each side must be from 240 to 4000 pixels"),
         (vec!["plot", "r", "--size", "wide"], "write it as WIDTHxHEIGHT"),
         (vec!["plot", "r", "--format", "gif"], "there are svg, png and pdf"),
@@ -166,4 +167,27 @@ fn plots_are_drawn_as_asked() {
     assert_eq!(drawn, ["regret-vs-ratio.pdf", "regret-vs-ratio.svg"]);
     done(folder.path(), &["plot", "r"]);
     assert!(files(&folder.path().join("r"), "") == before, "drawn again, figures are the same");
+}
+
+#[test]
+fn papers_become_markdown_and_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let reproduce = ["reproduce", "dp-mab/figure-9", "--quick", "--quiet", "--out", "out"];
+    done(folder.path(), &reproduce);
+    let page = fs::read_to_string(folder.path().join("out/index.html")).unwrap();
+    assert!(page.contains("1 of 33 tables and figures have been run"), "{}", &page[page.len() / 2..]);
+    assert!(page.contains("id=\"figure-dp-mab/figure-9 figure-9\"") && page.contains("class=\"good\""));
+    done(folder.path(), &["report", "out", "--markdown", "docs"]);
+    let written = files(&folder.path().join("docs"), "");
+    let of = |name: &str| String::from_utf8(written[name].clone()).unwrap();
+    assert!(of("README.md").contains("| [dp-mab/figure-9](dp-mab.md#dp-mabfigure-9) |"));
+    assert!(of("README.md").contains("| not run | | | | |"));
+    let report: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.path().join("out/dp-mab/figure-9/report.json")).unwrap())
+            .unwrap();
+    for claim in report["claims"].as_array().unwrap() {
+        assert!(of("dp-mab.md").contains(claim["what"].as_str().unwrap()));
+    }
+    assert!(written.contains_key("dp-mab/figure-9.svg"));
+    assert!(!of("dp-mab.md").contains(folder.path().to_str().unwrap()), "no paths of this machine");
 }

@@ -20,11 +20,23 @@ pub(crate) struct Args {
     /// The page [default: DIR/report.html, or DIR/index.html for papers].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Of papers: write Markdown into this folder instead, a page per paper (docs/results is made so).
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    markdown: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
     let (dir, out) = (&args.dir, args.out.as_deref());
     let is_run = dir.join("manifest.json").is_file();
+    if let Some(folder) = &args.markdown {
+        if is_run || !reproduce::holds_reproductions(dir) {
+            let shown = dir.display();
+            let problem = format!("--markdown is for papers, and {shown} holds no reproductions of any");
+            return Err(LabError::Input(problem));
+        }
+        let index = reproduce::write_markdown(dir, folder)?;
+        return print::out(&format!("report: {}\n", index.display()));
+    }
     let page = if !is_run && reproduce::holds_reproductions(dir) {
         reproduce::write_index(dir, out)?
     } else {

@@ -70,17 +70,22 @@ test('text of the experiment means itself', () =>
   }));
 
 test('tables are sorted by a click, and the other way round by another', () =>
-  open('forty/report.html', {}, async (page) => {
-    for (const [title, number] of [['regret', 2], ['messages', 4]]) {
-      const heading = page.locator('#results-table thead button', { hasText: title });
+  open('five/report.html', {}, async (page) => {
+    // Thousands with commas, means with intervals, numbers below zero.
+    for (const [table, title, number] of [
+      ['results-table', 'regret', 2],
+      ['results-table', 'messages', 4],
+      ['verdicts-table', 'difference', 2],
+    ]) {
+      const heading = page.locator(`#${table} thead button`, { hasText: title });
       await heading.click();
-      const up = (await column(page, 'results-table', number)).map(first_number);
+      const up = (await column(page, table, number)).map(first_number);
       assert.deepEqual(up, [...up].sort((a, b) => a - b), title);
       await heading.click();
-      const down = (await column(page, 'results-table', number)).map(first_number);
-      assert.deepEqual(down, [...up].reverse().sort((a, b) => b - a), title);
+      const down = (await column(page, table, number)).map(first_number);
+      assert.deepEqual(down, [...up].sort((a, b) => b - a), title);
       assert.notEqual(up[0], down[0]);
-      assert.equal(await page.locator('#results-table th[aria-sort]').count(), 1);
+      assert.equal(await page.locator(`#${table} th[aria-sort]`).count(), 1);
     }
     await page.locator('#results-table thead button', { hasText: 'entry' }).click();
     const names = await column(page, 'results-table', 0);
@@ -207,6 +212,8 @@ test('different objectives are neither compared nor mixed up', () =>
   open('worlds/report.html', {}, async (page) => {
     const words = await page.locator('#words').innerText();
     assert.ok(words.includes('only those with the same objective are compared'), words);
+    const own = 'rewards delay=0, measured against "global": pf-ucb personalization=0 delay=0 had a regret of';
+    assert.ok(words.includes(own), words);
     assert.ok((await page.locator('#figure-regret svg').textContent()).includes('rewards delay=20'));
     // Only the entry that pursues the same as the first is held against it, world by world.
     assert.deepEqual(await column(page, 'verdicts-table', 0), [

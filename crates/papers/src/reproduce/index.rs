@@ -40,13 +40,13 @@ pub fn write_index(out: &Path, to: Option<&Path>) -> Result<PathBuf, LabError> {
 }
 
 /// What an item's folder says of it, if it is done.
-fn report(item: &Item, out: &Path) -> Option<Json> {
+pub(super) fn report(item: &Item, out: &Path) -> Option<Json> {
     let text = fs::read_to_string(out.join(item.name).join(REPORT)).ok()?;
     serde_json::from_str(&text).ok()
 }
 
 /// Claims by verdict: hold, do not, cannot be decided.
-fn counts(report: &Json) -> [usize; 3] {
+pub(super) fn counts(report: &Json) -> [usize; 3] {
     let claims = report["claims"].as_array().map(Vec::as_slice).unwrap_or_default();
     ["holds", "does-not-hold", "undecided"]
         .map(|verdict| claims.iter().filter(|claim| claim["verdict"] == verdict).count())
@@ -84,7 +84,7 @@ fn overview(out: &Path) -> String {
 }
 
 /// How many seeds an item was run with, experiment by experiment.
-fn seeds(report: &Json) -> String {
+pub(super) fn seeds(report: &Json) -> String {
     let all = report["seeds"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut counts: Vec<u64> = all.iter().filter_map(|pair| pair[1].as_u64()).collect();
     counts.sort_unstable();

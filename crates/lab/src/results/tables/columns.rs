@@ -9,14 +9,13 @@ use serde_json::Value as Json;
 
 use super::sheet::{Kind, Sheet};
 use super::{clients, curves, timing};
-use crate::experiment::{Record, Shape};
 use crate::run::Manifest;
 
 /// Name of the file in a folder of results.
 pub(in crate::results) const FILE: &str = "columns.md";
 
 /// What columns mean that do not come from an experiment file.
-const MEANINGS: [(&str, &str); 61] = [
+const MEANINGS: [(&str, &str); 62] = [
     ("entry", "Number of the entry, from 0, in the order of the experiment file."),
     ("algorithm", "The algorithm's name."),
     ("label", "What the entry is called in tables and figures; no two entries share a label."),
@@ -70,7 +69,8 @@ const MEANINGS: [(&str, &str); 61] = [
     ),
     ("refused_mean", "Messages that receivers refused, mean over the seeds."),
     ("abandoned_mean", "Decisions whose reward was given up, mean over the seeds."),
-    ("late_mean", "Rewards that came after they were given up, mean over the seeds."),
+    ("late_rewards_mean", "Rewards that came after they were given up, mean over the seeds."),
+    ("clipped_rewards_mean", "Rewards outside what the algorithm clips to, mean over the seeds."),
     (
         "clusters_mean",
         "Clusters of clients in the end, mean over the seeds; empty where the algorithm has none.",
@@ -237,21 +237,71 @@ fn has(params: &Json, key: &str) -> bool {
 
 /// The purpose of a key by its schema, outermost part first.
 fn of_schema(schema: &Json, key: &str) -> String {
-    let mut record = Some(Record::from_schema(schema));
     let mut said: Vec<String> = Vec::new();
-    for part in key.split('.') {
-        let field = record.as_ref().and_then(|record| record.field(part)).cloned();
-        let Some(field) = field else { break };
-        if !field.purpose.is_empty() {
-            said.push(field.purpose.clone());
+    let mut say = |text: &Json| {
+        if let Some(text) =
+            text.as_str().filter(|text| !text.is_empty() && !said.iter().any(|known| known == text))
+        {
+            said.push(text.to_string());
         }
-        record = field.shape.alternatives().iter().find_map(|shape| match shape {
-            Shape::Record(inner) => {
-                let next = key.split_once(&format!("{part}.")).map(|(_, rest)| rest)?;
-                inner.field(next.split('.').next()?).is_some().then(|| inner.clone())
-            }
-            _ => None,
-        });
+    };
+    let mut inner = schema;
+    for (depth, part) in key.split('.').enumerate() {
+        // Of several forms, the one that has the key; what that form is for is said of it.
+        let Some(form) = forms(schema, inner).into_iter().find(|form| form["properties"][part].is_object())
+        else {
+            break;
+        };
+        if depth > 0 {
+            say(&form["description"]);
+        }
+        inner = &form["properties"][part];
+        say(&inner["description"]);
     }
     said.join(" ")
+}
+
+/// A schema and all that it may stand for.
+fn forms<'a>(root: &'a Json, schema: &'a Json) -> Vec<&'a Json> {
+    let mut all = vec![schema];
+    let named = schema["$ref"].as_str().and_then(|name| root.pointer(name.trim_start_matches('#')));
+    let parts = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema[key].as_array()).flatten();
+    for part in named.into_iter().chain(parts) {
+        all.extend(forms(root, part));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Record;
+
+    #[test]
+    fn every_key_of_every_algorithm_and_world_is_explained() {
+        let catalogue = crate::catalogue();
+        let mut schemas: Vec<(String, Json)> = catalogue
+            .worlds
+            .iter()
+            .map(|world| (world.name.to_string(), world.schema().to_value()))
+            .collect();
+        for name in catalogue.algorithms.names() {
+            schemas.push((name.to_string(), catalogue.find(name).unwrap().schema().to_value()));
+        }
+        schemas.push(("network".into(), schemars::schema_for!(Network).to_value()));
+        schemas.push(("rewards".into(), schemars::schema_for!(Rewards).to_value()));
+        assert!(schemas.len() > 25);
+        for (name, schema) in schemas {
+            for key in Record::from_schema(&schema).keys() {
+                assert!(of_schema(&schema, key).len() > 5, "{name}: {key}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_within_a_key_is_explained_by_both() {
+        let schema = crate::catalogue().worlds.get("linear").unwrap().schema().to_value();
+        let (outer, inner) = (of_schema(&schema, "arrivals"), of_schema(&schema, "arrivals.zipf"));
+        assert!(inner.starts_with(&outer) && inner.len() > outer.len(), "{inner}");
+    }
 }
