@@ -1,5 +1,7 @@
 //! How much memory this process takes, where the system says so.
 
+use std::path::Path;
+
 /// Bytes of memory that this process holds now.
 pub fn resident_bytes() -> Option<u64> {
     from_status("VmRSS:")
@@ -19,11 +21,28 @@ pub fn available_bytes() -> Option<u64> {
     let stated = std::env::var(LIMIT).ok().and_then(|text| text.trim().parse().ok());
     let free =
         std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| kilobytes(&text, "MemAvailable:"));
-    let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-    let most = number("/sys/fs/cgroup/memory.max");
-    let taken = number("/sys/fs/cgroup/memory.current").unwrap_or_default();
-    let allowed = most.map(|most| most.saturating_sub(taken));
-    [stated, free, allowed].into_iter().flatten().min()
+    [stated, free, allowed()].into_iter().flatten().min()
+}
+
+/// What the control groups of this process leave it, where there are any: jobs of a cluster and containers have them.
+fn allowed() -> Option<u64> {
+    let root = Path::new("/sys/fs/cgroup");
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let own = root.join(own.trim_start_matches('/'));
+    own.ancestors().take_while(|group| group.starts_with(root)).filter_map(free_in).min()
+}
+
+/// What is left in a control group; none where it sets no limit. What files were read into is given back when needed.
+fn free_in(group: &Path) -> Option<u64> {
+    let read = |name: &str| std::fs::read_to_string(group.join(name)).ok();
+    let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
+    let statistics = read("memory.stat").unwrap_or_default();
+    let cached = ["inactive_file ", "active_file "].into_iter().filter_map(|name| {
+        statistics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+    });
+    let taken = number("memory.current")?.saturating_sub(cached.sum());
+    Some(number("memory.max")?.saturating_sub(taken))
 }
 
 /// A line of what Linux says of a process, in kilobytes there.
@@ -39,6 +58,20 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_that_sets_a_limit_is_heeded() {
+        let group = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(group.path().join(name), text).unwrap();
+        assert_eq!(free_in(group.path()), None);
+        write("memory.max", "max\n");
+        write("memory.current", "700\n");
+        assert_eq!(free_in(group.path()), None, "no limit");
+        write("memory.max", "1000\n");
+        assert_eq!(free_in(group.path()), Some(300));
+        write("memory.stat", "anon 100\ninactive_file 500\nactive_file 50\n");
+        assert_eq!(free_in(group.path()), Some(850), "files that were read are no matter");
+    }
 
     #[test]
     fn memory_that_is_written_to_is_counted() {

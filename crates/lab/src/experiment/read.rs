@@ -63,6 +63,8 @@ fn assemble(
         return Err(complaints);
     }
     let mut entries = Vec::with_capacity(size);
+    let network = sections.network.cells();
+    let offline = network.first().and_then(|cell| cell.span("offline")).unwrap_or(&sections.network_span);
     let free = available_bytes().map(|free| free as f64);
     for (stage_index, (stage, Known { setting, aim, bytes })) in worlds.iter().enumerate() {
         for (index, (block, cells)) in sections.blocks.iter().zip(&blocks).enumerate() {
@@ -76,7 +78,7 @@ fn assemble(
                 }
                 match checked(catalogue, block, cell, setting, &inputs) {
                     Ok((params, outline)) => {
-                        complaints.extend(strangers(stage, &outline, &sections.network_span));
+                        complaints.extend(strangers(stage, &outline, offline));
                         let short_label = label::join(&names[index], &cell_label);
                         entries.push(Entry {
                             label: label::join(&short_label, &stage.label),
@@ -141,7 +143,7 @@ fn too_large(
 /// Whoever is offline must be there.
 fn strangers(stage: &Stage, outline: &Outline, span: &Span) -> Option<Complaint> {
     let error = stage.scenario.network.check_clients(outline.clients).err()?;
-    Some(Complaint::new(span, error.to_string(), "`client` is one of those"))
+    Some(Complaint::new(span, error.to_string(), "name one of those"))
 }
 
 fn block_names(blocks: &[Block], complaints: &mut Vec<Complaint>) -> Vec<String> {

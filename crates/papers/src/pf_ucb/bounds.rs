@@ -48,7 +48,8 @@ mod tests {
 
     #[test]
     fn a_game_has_bounds_where_it_is_known() {
-        let normal = json!({ "kind": "arms", "rewards": "gaussian", "means": [[0.5, 0.25], [0.5, 0.0]] });
+        let normal = json!({ "kind": "arms", "arrivals": "all", "rewards": "gaussian",
+            "means": [[0.5, 0.25], [0.5, 0.0]] });
         let own = json!({ "personalization": 1.0 });
         // 2 / gap, client by client.
         let found = bounds(normal.clone(), &own).unwrap();
