@@ -15,13 +15,15 @@ const MANIFEST: &str = "manifest.json";
 const SUMMARY: &str = "summary.json";
 const SEEDS: &str = "seeds";
 
-/// Everything a run puts in its folder, beside its seeds, its manifest and its figures.
-const OUTPUTS: [&str; 9] = [
+/// How long runs took; kept as long as they are.
+const TIMING: &str = "timing.csv";
+
+/// Everything a run puts in its folder once it is finished, beside its figures.
+const OUTPUTS: [&str; 8] = [
     SUMMARY,
     "summary.csv",
     "summary.parquet",
     "curves.parquet",
-    "timing.csv",
     "clients.csv",
     "clients.parquet",
     "columns.md",
@@ -115,7 +117,9 @@ impl Folder {
         files::write(&self.path.join(MANIFEST), text.as_bytes())
     }
 
+    /// Removes what was made of finished runs, and not the runs.
     fn remove_outputs(&self) -> Result<(), LabError> {
+        results::remove_figures(&self.path, &[])?;
         OUTPUTS.iter().try_for_each(|name| files::remove(&self.path.join(name)))
     }
 
@@ -123,7 +127,7 @@ impl Folder {
     fn clear(&self) -> Result<(), LabError> {
         self.remove_outputs()?;
         files::remove(&self.path.join(MANIFEST))?;
-        results::remove_figures(&self.path, &[])?;
+        files::remove(&self.path.join(TIMING))?;
         for entry in fs::read_dir(self.path.join(SEEDS)).into_iter().flatten().flatten() {
             if entry.path().extension().is_some_and(|extension| extension == "json") {
                 files::remove(&entry.path())?;
