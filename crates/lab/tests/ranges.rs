@@ -13,7 +13,8 @@ use serde_json::json;
 use toml::{Table, Value};
 
 /// How refusals begin or end that are about a key together with others: what is shown is what the key itself allows.
-const TOGETHER: [&str; 14] = [
+const TOGETHER: [&str; 15] = [
+    "is for privacy = ",
     "set `rounds` too",
     "is needed with `rounds`",
     "set `deadline` too",

@@ -9,7 +9,6 @@ use cahoots_lab::experiment::{Experiment, Source};
 use cahoots_lab::results::no_theory;
 use cahoots_lab::run::{Options, Shard, Start, merge, run, run_shard};
 use cahoots_lab::{LabError, catalogue, from_text};
-use serde_json::Value as Json;
 
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
@@ -69,37 +68,12 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
                 if !name.to_string_lossy().starts_with("shard-") {
                     todo.push(path);
                 }
-            } else {
-                files.insert(name, without_times(&path));
+            } else if name != Path::new("timing.csv") {
+                files.insert(name, fs::read(&path).unwrap());
             }
         }
     }
     files
-}
-
-fn without_times(path: &Path) -> Vec<u8> {
-    let bytes = fs::read(path).unwrap();
-    if path.file_name().unwrap() == "summary.csv" {
-        let text = String::from_utf8(bytes).unwrap();
-        let header: Vec<&str> = text.lines().next().unwrap().split(',').collect();
-        let timed = |column: usize| ["ns_per_step", "peak_rss_bytes"].contains(&header[column]);
-        let cut = |line: &str| {
-            let cells = line.split(',').enumerate().filter(|(column, _)| !timed(*column));
-            cells.map(|(_, cell)| cell).collect::<Vec<_>>().join(",")
-        };
-        return text.lines().map(cut).collect::<Vec<_>>().join("\n").into_bytes();
-    }
-    let Ok(mut json) = serde_json::from_slice::<Json>(&bytes) else { return bytes };
-    let strip = |entry: &mut Json| {
-        if let Some(entry) = entry.as_object_mut() {
-            ["ns_per_step", "peak_rss_bytes", "effort"].iter().for_each(|key| drop(entry.remove(*key)));
-        }
-    };
-    match &mut json {
-        Json::Array(entries) => entries.iter_mut().for_each(strip),
-        one => strip(one),
-    }
-    json.to_string().into_bytes()
 }
 
 #[test]

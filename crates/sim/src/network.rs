@@ -58,14 +58,16 @@ impl Network {
         }
     }
 
-    /// Refuses gaps of clients that there are not.
-    pub fn check_clients(&self, clients: usize) -> Result<(), ParamError> {
-        match self.offline.iter().find(|gap| gap.client as usize >= clients) {
+    /// Refuses gaps of clients that there are not. One learner of all users has no network to lose, whoever of them is
+    /// said to be away.
+    pub fn check_clients(&self, clients: usize, users: usize) -> Result<(), ParamError> {
+        let there = if clients == 1 { users } else { clients };
+        match self.offline.iter().find(|gap| gap.client as usize >= there) {
             Some(gap) => {
                 let problem = format!(
                     "there is no client {}: clients are numbered from 0 to {}",
                     gap.client,
-                    clients.saturating_sub(1)
+                    there.saturating_sub(1)
                 );
                 Err(ParamError::new("offline", problem))
             }

@@ -96,7 +96,7 @@ pub fn prepare<A: Algorithm>(
     let (world, arrivals) = scenario.build(worlds, seed)?;
     let valid = checked::<A>(table(params)?, world.setting())?;
     let clients = Seats::of::<A>(&valid, world.setting()).clients();
-    scenario.network.check_clients(clients).map_err(RunError::Environment)?;
+    scenario.network.check_clients(clients, world.setting().users).map_err(RunError::Environment)?;
     let (network, rewards) = (scenario.network.clone(), scenario.rewards.clone());
     Ok(Simulation::new(valid, world, arrivals, network, rewards, seed, options))
 }

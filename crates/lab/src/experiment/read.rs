@@ -78,7 +78,7 @@ fn assemble(
                 }
                 match checked(catalogue, block, cell, setting, &inputs) {
                     Ok((params, outline)) => {
-                        complaints.extend(strangers(stage, &outline, offline));
+                        complaints.extend(strangers(stage, outline.clients, setting.users, offline));
                         let short_label = label::join(&names[index], &cell_label);
                         entries.push(Entry {
                             label: label::join(&short_label, &stage.label),
@@ -141,8 +141,8 @@ fn too_large(
 }
 
 /// Whoever is offline must be there.
-fn strangers(stage: &Stage, outline: &Outline, span: &Span) -> Option<Complaint> {
-    let error = stage.scenario.network.check_clients(outline.clients).err()?;
+fn strangers(stage: &Stage, clients: usize, users: usize, span: &Span) -> Option<Complaint> {
+    let error = stage.scenario.network.check_clients(clients, users).err()?;
     Some(Complaint::new(span, error.to_string(), "name one of those"))
 }
 
