@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use cahoots_lab::experiment::{Experiment, Source, json_schema};
+use cahoots_lab::experiment::{Source, json_schema};
 use cahoots_lab::results::{bytes, grouped, promises, table};
-use cahoots_lab::run::{Options, Outcome, Shard, Start, expect, run_shard};
+use cahoots_lab::run::{Expected, Options, Outcome, Shard, Start, expect, run_shard};
 use cahoots_lab::{LabError, from_stream, from_text, load, say};
 use cahoots_sim::catalogue::Catalogue;
 
@@ -95,7 +96,11 @@ pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError
     };
     let jobs = args.jobs.map_or_else(stop::cores, usize::from);
     if args.dry_run {
-        return dry_run(&experiment, jobs, args.json);
+        let expected = expect(&experiment, jobs)?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(LabError::Stopped("stopped: nothing was run".into()));
+        }
+        return dry_run(&experiment.name, &expected, args.json);
     }
     let shard = args.shard.as_deref().map(shard).transpose()?;
     let built_in = args.file.is_none() && args.out.is_none();
@@ -159,22 +164,20 @@ fn command(arguments: impl Iterator<Item = String>) -> Vec<String> {
     kept
 }
 
-fn dry_run(experiment: &Experiment, jobs: usize, json: bool) -> Result<(), LabError> {
-    let expected = expect(experiment, jobs)?;
+fn dry_run(name: &str, expected: &Expected, json: bool) -> Result<(), LabError> {
     if json {
-        return print::out(&(serde_json::to_string(&expected).unwrap_or_default() + "\n"));
+        return print::out(&(serde_json::to_string(expected).unwrap_or_default() + "\n"));
     }
     let count = |number: usize| grouped(number as f64, 0);
     let free =
         expected.free.map_or_else(String::new, |free| format!(", of {} that are free", bytes(free as f64)));
     print::out(&format!(
-        "{}: nothing was run\n\n\
+        "{name}: nothing was run\n\n\
          entries    {} in {} worlds\n\
          runs       {}, {} seeds of each entry\n\
          decisions  {}\n\
          time       about {} with {} threads\n\
          memory     at least {} a run, {} at a time{free}\n",
-        experiment.name,
         count(expected.entries),
         count(expected.worlds),
         count(expected.runs),
