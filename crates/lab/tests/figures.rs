@@ -173,6 +173,21 @@ fn titles_say_network_or_rewards_and_worlds_share_a_scale() {
 }
 
 #[test]
+fn a_key_of_the_world_and_one_of_an_algorithm_are_two_keys() {
+    let text = format!(
+        "{WORLD}reward_noise = [0.1, 0.5]\n[[algorithm]]\nkind = \"async-linucb\"\nreward_noise = [0.2, 0.7]\n\
+         [[algorithm]]\nkind = \"linucb-shared\"\n"
+    );
+    let out = results("keys", &text);
+    let names = figures(&out.path);
+    let both = ["regret-vs-reward_noise", "regret-vs-world-reward_noise"];
+    assert!(both.iter().all(|name| names.iter().any(|known| known == name)), "{names:?}");
+    // Who does not have the algorithm's key is a line across there, and has a line of its own along the world's.
+    let count = |name: &str| svg(&out.path, name).matches("class=\"reference\"").count();
+    assert_eq!((count(both[0]), count(both[1])), (2, 0));
+}
+
+#[test]
 fn entries_with_different_objectives_say_so() {
     let text = "horizon = 300\nseeds = 2\n[environment]\nkind = \"arms\"\nclients = 4\narms = 4\nheterogeneous = true\n\
         [[algorithm]]\nkind = \"pf-ucb\"\npersonalization = [0.0, 0.5, 1.0]\n";

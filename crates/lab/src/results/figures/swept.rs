@@ -39,6 +39,10 @@ pub(super) fn of_stages(manifest: &Manifest) -> Vec<Vec<Choice>> {
             if !labels.iter().all(|label| named(label) || named_with(label)) {
                 continue;
             }
+            // An algorithm's key of the same name is another key.
+            let own = manifest.entries.iter().flat_map(|entry| &entry.swept);
+            let taken = prefix.is_empty() && own.into_iter().any(|(key, _)| *key == path);
+            let prefix = if taken { "world " } else { prefix };
             for (choices, value) in choices.iter_mut().zip(values) {
                 choices.push(Choice { key: format!("{prefix}{path}"), value });
             }
@@ -69,14 +73,7 @@ fn differing(path: &str, values: &[Json], found: &mut Vec<(String, Vec<Json>)>) 
 /// All choices of an entry: its algorithm's, then its world's.
 pub(super) fn of_entry(entry: &ManifestEntry, stages: &[Vec<Choice>]) -> Vec<Choice> {
     let own = entry.swept.iter().map(|(key, value)| Choice { key: key.clone(), value: value.clone() });
-    let world = stages.get(entry.stage).into_iter().flatten().map(|choice| Choice {
-        // An algorithm's key of the same name is another key.
-        key: match entry.swept.iter().any(|(key, _)| *key == choice.key) {
-            true => format!("world {}", choice.key),
-            false => choice.key.clone(),
-        },
-        value: choice.value.clone(),
-    });
+    let world = stages.get(entry.stage).into_iter().flatten().cloned();
     own.chain(world).collect()
 }
 
