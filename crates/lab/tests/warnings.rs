@@ -29,6 +29,36 @@ fn warnings(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn the_page_of_a_run_says_what_is_said_below_its_table() {
+    let text = |mean: f64| {
+        format!(
+            "horizon = 200\nseeds = 2\n[environment]\nkind = \"arms\"\narrivals = \"all\"\nclients = 3\n\
+             rewards = \"gaussian\"\nmeans = [[{mean:?}, 0.4]]\nreward_noise = 0.01\n\
+             [[algorithm]]\nkind = \"cdp-mab\"\n"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    for (mean, warned) in [(5.0, true), (0.6, false)] {
+        let source = Source { name: "x.toml".into(), text: text(mean) };
+        let experiment = from_text(&catalogue(), source, None).unwrap();
+        let options = Options {
+            jobs: 2,
+            start: if warned { Start::Fresh } else { Start::Force },
+            quiet: true,
+            command: Vec::new(),
+            stop: &GO_ON,
+            theory: no_theory,
+            per_client: false,
+        };
+        assert_eq!(run(&experiment, &out, &options).unwrap().warnings.len(), usize::from(warned));
+        let page = cahoots_lab::report::of_run(&catalogue(), &out, None, no_theory).unwrap();
+        let said = std::fs::read_to_string(page).unwrap();
+        assert_eq!(said.contains("to which cdp-mab clips them"), warned, "{mean}");
+    }
+}
+
+#[test]
 fn rewards_that_are_clipped_are_said_to_be() {
     let arms = |world: &str| {
         format!(

@@ -43,7 +43,8 @@ pub fn of_run(
         .collect();
     let title = manifest.title.clone().unwrap_or_else(|| manifest.name.clone());
     let mut page = Page::new(title, subtitle(&manifest));
-    let words = paragraphs(&manifest, &rows);
+    let mut words = paragraphs(&manifest, &rows);
+    words.extend(results::read_warnings(folder).into_iter().map(|line| format!("Warning: {line}.")));
     let words: String = words.iter().map(|text| format!("<p>{}</p>\n", escape(text))).collect();
     page.section("words", "In words", words);
     page.section("results", "Results", table(&manifest, &rows));

@@ -17,7 +17,7 @@ pub use table::{bytes, grouped, plus_minus, promises, readable, table};
 pub use tables::curves::{SeedCurve, read as read_curves};
 pub use tables::timing::{Timings, note as note_timing};
 pub use topologies::{diagrams as topology_diagrams, draw as draw_topologies, picture as topology_picture};
-pub use warnings::warnings;
+pub use warnings::{FILE as WARNINGS, keep as keep_warnings, read as read_warnings, warnings};
 
 use crate::error::LabError;
 use crate::experiment::{Entry, Experiment};

@@ -1,9 +1,33 @@
 //! What a table does not show and its reader must know: one line each, with the key to turn.
 
+use std::fs;
+use std::path::Path;
+
 use super::Summary;
 use super::statistics::Estimate;
 use super::table::plus_minus;
+use crate::error::LabError;
 use crate::experiment::{Entry, Experiment, Record};
+use crate::files;
+
+/// Name of the file in a folder of results that has something to be warned of.
+pub const FILE: &str = "warnings.txt";
+
+/// Keeps lines beside the results that they are about; where there are none, there is no file.
+pub fn keep(folder: &Path, lines: &[String]) -> Result<(), LabError> {
+    let path = folder.join(FILE);
+    if lines.is_empty() {
+        return files::remove(&path);
+    }
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    files::write(&path, text.as_bytes())
+}
+
+/// The lines that were kept.
+pub fn read(folder: &Path) -> Vec<String> {
+    let text = fs::read_to_string(folder.join(FILE)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
 
 /// The part of all rewards that may be clipped without a word.
 const FEW: f64 = 0.01;

@@ -19,7 +19,7 @@ const SEEDS: &str = "seeds";
 const TIMING: &str = "timing.csv";
 
 /// Everything a run puts in its folder once it is finished, beside its figures.
-const OUTPUTS: [&str; 8] = [
+const OUTPUTS: [&str; 9] = [
     SUMMARY,
     "summary.csv",
     "summary.parquet",
@@ -28,6 +28,7 @@ const OUTPUTS: [&str; 8] = [
     "clients.parquet",
     "columns.md",
     "report.html",
+    results::WARNINGS,
 ];
 
 /// What to do with a folder that already holds something.

@@ -9,10 +9,10 @@ use cahoots_sim::catalogue::Catalogue;
 use super::folder::{Folder, Start, read_manifest, record};
 use super::manifest::Manifest;
 use super::shard::Shard;
-use super::{Outcome, jobs, keys};
+use super::{Outcome, jobs, keys, results_of};
 use crate::error::LabError;
 use crate::load::rerun;
-use crate::results::{self, Theory, Timings};
+use crate::results::{Theory, Timings};
 
 /// A folder that holds a part.
 struct Part {
@@ -72,9 +72,7 @@ pub fn merge(
     }
     let folder = Folder::claim(&out, whole, Start::Resume)?;
     found.iter().try_for_each(|(entry, record)| folder.keep(*entry, record))?;
-    let summaries = results::write(&experiment, &folder, &keys, theory)?;
-    let warnings = results::warnings(&experiment, &summaries);
-    Ok(Outcome { folder: out, summaries, warnings })
+    results_of(&experiment, &folder, &keys, theory)
 }
 
 fn parts(folders: &[PathBuf]) -> Result<Vec<Part>, LabError> {

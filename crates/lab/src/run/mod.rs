@@ -62,9 +62,20 @@ pub struct Outcome {
 pub fn run(experiment: &Experiment, out: &Path, options: &Options<'_>) -> Result<Outcome, LabError> {
     let manifest = Manifest::new(experiment, &options.command);
     let (folder, keys) = work(experiment, out, manifest, options)?;
-    let summaries = results::write(experiment, &folder, &keys, options.theory)?;
+    results_of(experiment, &folder, &keys, options.theory)
+}
+
+/// Writes the results of a folder that holds all its runs.
+fn results_of(
+    experiment: &Experiment,
+    folder: &Folder,
+    keys: &[String],
+    theory: Theory,
+) -> Result<Outcome, LabError> {
+    let summaries = results::write(experiment, folder, keys, theory)?;
     let warnings = results::warnings(experiment, &summaries);
-    Ok(Outcome { folder: out.to_path_buf(), summaries, warnings })
+    results::keep_warnings(folder.path(), &warnings)?;
+    Ok(Outcome { folder: folder.path().to_path_buf(), summaries, warnings })
 }
 
 /// Runs a part of an experiment, into a folder of its own within that of the whole. Says which folder that is, and how
