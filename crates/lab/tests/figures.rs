@@ -1,17 +1,16 @@
 //! Figures with one, five and forty entries, swept over no key, one and two.
 //! `CAHOOTS_GALLERY=DIR` keeps them, to be looked at.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
-use cahoots_lab::experiment::Source;
 use cahoots_lab::files::Format;
 use cahoots_lab::results::{Wanted, no_theory, redraw, with_band};
-use cahoots_lab::run::{Options, Start, run};
-use cahoots_lab::{LabError, catalogue, from_text};
-
-static GO_ON: AtomicBool = AtomicBool::new(false);
+use cahoots_lab::run::{Start, run};
+use cahoots_lab::{LabError, catalogue};
+use common::{experiment, options};
 
 const WORLD: &str = "
 horizon = 200
@@ -38,17 +37,7 @@ fn results(name: &str, text: &str) -> Out {
         }
     };
     let text = format!("name = \"{name}\"\n{text}");
-    let experiment = from_text(&catalogue(), Source { name: "x.toml".into(), text }, None).unwrap();
-    let options = Options {
-        jobs: 2,
-        start: Start::Force,
-        quiet: true,
-        command: vec!["cahoots".into()],
-        stop: &GO_ON,
-        theory: no_theory,
-        per_client: false,
-    };
-    run(&experiment, &path, &options).unwrap();
+    run(&experiment(&text), &path, &options(Start::Force, 2)).unwrap();
     Out { path, _gone_afterwards: gone }
 }
 

@@ -1,15 +1,14 @@
 //! Files that an experiment names are part of what it is: a byte of difference is another run.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-use cahoots_lab::results::no_theory;
-use cahoots_lab::run::{Options, Outcome, Start, run};
+use cahoots_lab::run::{Outcome, Start, run};
 use cahoots_lab::{LabError, catalogue, load};
+use common::options;
 use serde_json::Value as Json;
-
-static GO_ON: AtomicBool = AtomicBool::new(false);
 
 const FILE: &str = r#"
 horizon = 100
@@ -28,16 +27,7 @@ kind = "ucb-alone"
 const RING: &str = "0 1\n1 2\n2 0\n";
 
 fn go(file: &Path, out: &Path, start: Start) -> Result<Outcome, LabError> {
-    let options = Options {
-        jobs: 1,
-        start,
-        quiet: true,
-        command: Vec::new(),
-        stop: &GO_ON,
-        theory: no_theory,
-        per_client: false,
-    };
-    run(&load(&catalogue(), file, None)?, out, &options)
+    run(&load(&catalogue(), file, None)?, out, &options(start, 1))
 }
 
 fn refused(result: Result<Outcome, LabError>) -> String {
@@ -108,16 +98,7 @@ fn what_changes_during_a_run_changes_nothing_in_it() {
     let experiment = load(&catalogue(), &file, None).unwrap();
     go(&file, &folder.path().join("before"), Start::Fresh).unwrap();
     fs::write(folder.path().join("data/means.csv"), "0.1,0.9\n0.2,0.8\n0.5,0.4\n").unwrap();
-    let options = Options {
-        jobs: 1,
-        start: Start::Fresh,
-        quiet: true,
-        command: Vec::new(),
-        stop: &GO_ON,
-        theory: no_theory,
-        per_client: false,
-    };
-    run(&experiment, &folder.path().join("after"), &options).unwrap();
+    run(&experiment, &folder.path().join("after"), &options(Start::Fresh, 1)).unwrap();
     let curves = |name: &str| fs::read(folder.path().join(name).join("curves.parquet")).unwrap();
     assert_eq!(curves("before"), curves("after"));
 }

@@ -1,49 +1,17 @@
 //! Runs: the same results whatever the threads, kills and resumptions.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use cahoots_lab::experiment::{Experiment, Source};
 use cahoots_lab::results::{Wanted, no_theory, read_curves, redraw, table};
 use cahoots_lab::run::{Options, Outcome, Start, run};
-use cahoots_lab::{LabError, catalogue, from_text, load};
+use cahoots_lab::{LabError, catalogue, load};
+use common::{FILE, experiment, options, read};
 use serde_json::Value as Json;
-
-static GO_ON: AtomicBool = AtomicBool::new(false);
-
-const FILE: &str = r#"
-name = "small"
-horizon = 120
-seeds = 3
-[environment]
-kind = "linear"
-clients = 5
-dim = 3
-arms = [3, 4]
-[[algorithm]]
-kind = "async-linucb"
-ratio = [1.5, inf]
-[[algorithm]]
-kind = "linucb-alone"
-"#;
-
-fn experiment(text: &str) -> Experiment {
-    from_text(&catalogue(), Source { name: "small.toml".into(), text: text.into() }, None).unwrap()
-}
-
-fn options(start: Start, jobs: usize) -> Options<'static> {
-    Options {
-        jobs,
-        start,
-        quiet: true,
-        command: vec!["cahoots".into()],
-        stop: &GO_ON,
-        theory: no_theory,
-        per_client: false,
-    }
-}
 
 fn go(text: &str, out: &Path, start: Start, jobs: usize) -> Result<Outcome, LabError> {
     run(&experiment(text), out, &options(start, jobs))
@@ -327,8 +295,7 @@ fn kinds_are_swept_like_everything_else() {
     assert_eq!(outcome.summaries[1].params["ridge"], 0.5);
     // Each kind must take the keys.
     let wrong = text.replace("ridge = 0.5", "ratio = 2");
-    let source = Source { name: "x.toml".into(), text: wrong };
-    let error = from_text(&catalogue(), source, None).unwrap_err().to_string();
+    let error = read(&wrong).unwrap_err().to_string();
     assert!(error.contains("unknown key `ratio`"), "{error}");
     let named = text.replace("ridge = 0.5", "label = \"mine\"");
     let labels: Vec<String> = experiment(&named).entries.into_iter().map(|entry| entry.short_label).collect();

@@ -1,52 +1,22 @@
 //! Parts of an experiment, run apart and put together: what one machine would have written.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::LazyLock;
 
-use cahoots_lab::experiment::{Experiment, Source};
 use cahoots_lab::results::no_theory;
-use cahoots_lab::run::{Options, Shard, Start, merge, run, run_shard};
-use cahoots_lab::{LabError, catalogue, from_text};
-
-static GO_ON: AtomicBool = AtomicBool::new(false);
+use cahoots_lab::run::{Shard, Start, merge, run, run_shard};
+use cahoots_lab::{LabError, catalogue};
+use common::{experiment, options};
 
 /// Eighteen runs: seven parts of two or three.
-const FILE: &str = r#"
-name = "parts"
-horizon = 120
-seeds = [5, 1, 2]
-[environment]
-kind = "linear"
-clients = 5
-dim = 3
-arms = [3, 4]
-[[algorithm]]
-kind = "async-linucb"
-ratio = [1.5, inf]
-[[algorithm]]
-kind = "linucb-alone"
-"#;
-
-fn experiment(text: &str) -> Experiment {
-    from_text(&catalogue(), Source { name: "parts.toml".into(), text: text.into() }, None).unwrap()
-}
-
-fn options(start: Start) -> Options<'static> {
-    Options {
-        jobs: 2,
-        start,
-        quiet: true,
-        command: vec!["cahoots".into()],
-        stop: &GO_ON,
-        theory: no_theory,
-        per_client: false,
-    }
-}
+static FILE: LazyLock<String> = LazyLock::new(|| common::FILE.replace("seeds = 3", "seeds = [5, 1, 2]"));
 
 fn part(text: &str, out: &Path, number: u32, of: u32) -> PathBuf {
-    run_shard(&experiment(text), out, Shard::new(number, of).unwrap(), &options(Start::Fresh)).unwrap().0
+    run_shard(&experiment(text), out, Shard::new(number, of).unwrap(), &options(Start::Fresh, 2)).unwrap().0
 }
 
 fn refused<T>(result: Result<T, LabError>) -> String {
@@ -80,10 +50,10 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn seven_uneven_parts_are_what_one_machine_would_have_written() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, parts) = (folder.path().join("whole"), folder.path().join("parts"));
-    run(&experiment(FILE), &whole, &options(Start::Fresh)).unwrap();
+    run(&experiment(&FILE), &whole, &options(Start::Fresh, 2)).unwrap();
     let mut sizes = Vec::new();
     for number in [3, 1, 7, 2, 6, 5, 4] {
-        let path = part(FILE, &parts, number, 7);
+        let path = part(&FILE, &parts, number, 7);
         sizes.push(fs::read_dir(path.join("seeds")).unwrap().count());
         assert!(!path.join("summary.json").exists(), "a part has no results");
     }
@@ -113,7 +83,7 @@ fn seven_uneven_parts_are_what_one_machine_would_have_written() {
 fn a_part_that_was_killed_is_named_and_finished() {
     let folder = tempfile::tempdir().unwrap();
     let parts = folder.path().join("parts");
-    let paths: Vec<PathBuf> = (1..=7).map(|number| part(FILE, &parts, number, 7)).collect();
+    let paths: Vec<PathBuf> = (1..=7).map(|number| part(&FILE, &parts, number, 7)).collect();
     let lost = fs::read_dir(paths[4].join("seeds")).unwrap().next().unwrap().unwrap().path();
     fs::remove_file(lost).unwrap();
     let cut = fs::read_dir(paths[5].join("seeds")).unwrap().next().unwrap().unwrap().path();
@@ -129,12 +99,12 @@ fn a_part_that_was_killed_is_named_and_finished() {
 
     for number in [5, 6] {
         let shard = Shard::new(number, 7).unwrap();
-        run_shard(&experiment(FILE), &parts, shard, &options(Start::Resume)).unwrap();
+        run_shard(&experiment(&FILE), &parts, shard, &options(Start::Resume, 2)).unwrap();
     }
     let both = [parts.clone(), folder.path().join("shard-7-of-7")];
     merge(&catalogue(), &both, Some(&parts), no_theory).unwrap();
     let whole = folder.path().join("whole");
-    run(&experiment(FILE), &whole, &options(Start::Fresh)).unwrap();
+    run(&experiment(&FILE), &whole, &options(Start::Fresh, 2)).unwrap();
     assert!(contents(&whole) == contents(&parts));
 }
 
@@ -142,7 +112,7 @@ fn a_part_that_was_killed_is_named_and_finished() {
 fn what_does_not_belong_together_is_not_put_together() {
     let folder = tempfile::tempdir().unwrap();
     let (one, other) = (folder.path().join("one"), folder.path().join("other"));
-    part(FILE, &one, 1, 2);
+    part(&FILE, &one, 1, 2);
     part(&FILE.replace("clients = 5", "clients = 6"), &other, 2, 2);
     let message =
         refused(merge(&catalogue(), &[one.clone(), other], Some(&folder.path().join("x")), no_theory));
@@ -150,7 +120,7 @@ fn what_does_not_belong_together_is_not_put_together() {
         message.contains("parts of different runs: stages[0].environment.clients is 5 there, 6 here"),
         "{message}"
     );
-    part(FILE, &one, 2, 3);
+    part(&FILE, &one, 2, 3);
     assert!(refused(merge(&catalogue(), &[one], None, no_theory)).contains("all must be of equally many"));
     let message = refused(merge(&catalogue(), &[folder.path().join("nowhere")], None, no_theory));
     assert!(message.contains("holds no part of a run"), "{message}");

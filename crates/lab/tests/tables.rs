@@ -1,48 +1,14 @@
 //! Results as tables: every parameter a column, every column explained, clients that add up.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-use cahoots_lab::experiment::{Experiment, Source};
-use cahoots_lab::results::no_theory;
+use cahoots_lab::LabError;
 use cahoots_lab::run::{Options, Outcome, Start, run};
-use cahoots_lab::{LabError, catalogue, from_text};
-
-static GO_ON: AtomicBool = AtomicBool::new(false);
-
-const FILE: &str = r#"
-name = "small"
-horizon = 120
-seeds = 3
-[environment]
-kind = "linear"
-clients = 5
-dim = 3
-arms = [3, 4]
-[[algorithm]]
-kind = "async-linucb"
-ratio = [1.5, inf]
-[[algorithm]]
-kind = "linucb-alone"
-"#;
-
-fn experiment(text: &str) -> Experiment {
-    from_text(&catalogue(), Source { name: "small.toml".into(), text: text.into() }, None).unwrap()
-}
-
-fn options(start: Start, jobs: usize) -> Options<'static> {
-    Options {
-        jobs,
-        start,
-        quiet: true,
-        command: vec!["cahoots".into()],
-        stop: &GO_ON,
-        theory: no_theory,
-        per_client: false,
-    }
-}
+use common::{FILE, experiment, options};
 
 fn go(text: &str, out: &Path, start: Start, jobs: usize) -> Result<Outcome, LabError> {
     run(&experiment(text), out, &options(start, jobs))

@@ -1,27 +1,15 @@
 //! What a table does not show is said below it, with the key to turn.
 
-use std::sync::atomic::AtomicBool;
+mod common;
 
-use cahoots_lab::experiment::Source;
 use cahoots_lab::results::no_theory;
-use cahoots_lab::run::{Options, Outcome, Start, run};
-use cahoots_lab::{LabError, catalogue, from_text};
-
-static GO_ON: AtomicBool = AtomicBool::new(false);
+use cahoots_lab::run::{Outcome, Start, run};
+use cahoots_lab::{LabError, catalogue};
+use common::{experiment, options, read};
 
 fn go(text: &str) -> Result<Outcome, LabError> {
     let folder = tempfile::tempdir().unwrap();
-    let experiment = from_text(&catalogue(), Source { name: "x.toml".into(), text: text.into() }, None)?;
-    let options = Options {
-        jobs: 2,
-        start: Start::Fresh,
-        quiet: true,
-        command: Vec::new(),
-        stop: &GO_ON,
-        theory: no_theory,
-        per_client: false,
-    };
-    run(&experiment, &folder.path().join("out"), &options)
+    run(&read(text)?, &folder.path().join("out"), &options(Start::Fresh, 2))
 }
 
 fn warnings(text: &str) -> Vec<String> {
@@ -40,18 +28,9 @@ fn the_page_of_a_run_says_what_is_said_below_its_table() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     for (mean, warned) in [(5.0, true), (0.6, false)] {
-        let source = Source { name: "x.toml".into(), text: text(mean) };
-        let experiment = from_text(&catalogue(), source, None).unwrap();
-        let options = Options {
-            jobs: 2,
-            start: if warned { Start::Fresh } else { Start::Force },
-            quiet: true,
-            command: Vec::new(),
-            stop: &GO_ON,
-            theory: no_theory,
-            per_client: false,
-        };
-        assert_eq!(run(&experiment, &out, &options).unwrap().warnings.len(), usize::from(warned));
+        let start = if warned { Start::Fresh } else { Start::Force };
+        let outcome = run(&experiment(&text(mean)), &out, &options(start, 2));
+        assert_eq!(outcome.unwrap().warnings.len(), usize::from(warned));
         let page = cahoots_lab::report::of_run(&catalogue(), &out, None, no_theory).unwrap();
         let said = std::fs::read_to_string(page).unwrap();
         assert_eq!(said.contains("to which cdp-mab clips them"), warned, "{mean}");

@@ -46,7 +46,7 @@ impl GroupParams {
         let terms = terms.check()?;
         if clients < terms.least as usize {
             let problem = format!(
-                "{} is the least, and there are {clients} clients: nothing would ever be summed",
+                "{} is the least, and there are {clients} clients: nothing would ever be summed. Have more, or say 3 or more here",
                 terms.least
             );
             return Err(ParamError::new("group_least", problem));

@@ -88,7 +88,7 @@ pub(super) fn short(value: &toml::Value) -> String {
 }
 
 /// Four digits are enough for a label.
-fn short_number(number: f64) -> String {
+pub(crate) fn short_number(number: f64) -> String {
     let exact = number.to_string();
     if exact.len() <= 6 {
         return exact;

@@ -6,7 +6,7 @@
 //! `sweep` unfolds grids, `read` puts an experiment together.
 
 mod inputs;
-mod label;
+pub(crate) mod label;
 mod memory;
 mod published;
 mod read;

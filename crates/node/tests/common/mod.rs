@@ -106,6 +106,21 @@ pub(crate) fn saved(folder: &Path, client: u32) -> Vec<u8> {
     recovered.snapshot.expect("a client that stops writes a snapshot")
 }
 
+/// A coordinator with its store in a folder.
+pub(crate) fn coordinator(known: &Arc<Known>, terms: Terms, folder: &Path) -> CoordinatorConfig {
+    CoordinatorConfig {
+        known: known.clone(),
+        federation: FEDERATION.into(),
+        store: folder.join("coordinator"),
+        sync: Sync::Memory,
+        terms,
+        tick: TICK,
+        snapshot_every: 1000,
+        limits: ServeLimits::default(),
+        security: Default::default(),
+    }
+}
+
 /// A coordinator, and a folder for all stores.
 pub(crate) struct Federation {
     pub known: Arc<Known>,
@@ -175,15 +190,9 @@ impl Federation {
     ) -> Federation {
         let runtime = runtime();
         let config = CoordinatorConfig {
-            known: known.clone(),
-            federation: FEDERATION.into(),
-            store: folder.path().join("coordinator"),
-            sync: Sync::Memory,
-            terms: terms.clone(),
-            tick: TICK,
-            snapshot_every: 1000,
             limits,
             security: security.clone(),
+            ..coordinator(known, terms.clone(), folder.path())
         };
         let coordinator = Arc::new(Coordinator::start(config).unwrap());
         let listener = runtime.block_on(TcpListener::bind(address)).unwrap();

@@ -1,6 +1,7 @@
 //! `privacy = "central"` of cdp-mab: sums over all who report, of which nobody sees the parts.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use cahoots_core::{
     Algorithm, ArmIndex, ArmSet, Cx, Effects, Fact, Keys, Learner, Machine, Membership, Misbehaviour, NodeId,
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 use super::super::message::{MabMsg, Sum};
 use super::super::{CdpClient, CdpMab, CdpParams, CdpValid, Server};
 use super::setting;
+use crate::kit::arms::{ActiveArms, ArmMsg, ArmValues};
 use crate::testing::released;
 
 const HORIZON: u64 = 100_000;
@@ -107,13 +109,8 @@ impl Federation {
         }
     }
 
-    /// One tick: each client pulls an arm, of which the second is best.
-    fn tick(&mut self) {
-        self.now += 1;
-        if self.wake.take_if(|tick| *tick <= self.now).is_some() {
-            self.at_server(|server, cx| server.on_wake(cx));
-        }
-        self.deliver();
+    /// Each client pulls an arm, of which the second is best.
+    fn pull(&mut self) {
         let mut rng = Keys::from_seed(3).policy(NodeId(0), self.now);
         for node in 0..self.clients.len() as u32 {
             let coin = rng.uniform();
@@ -124,6 +121,16 @@ impl Federation {
                 client.observe(choice.pending, reward, cx);
             });
         }
+    }
+
+    /// One tick.
+    fn tick(&mut self) {
+        self.now += 1;
+        if self.wake.take_if(|tick| *tick <= self.now).is_some() {
+            self.at_server(|server, cx| server.on_wake(cx));
+        }
+        self.deliver();
+        self.pull();
         self.deliver();
     }
 
@@ -273,16 +280,7 @@ impl Federation {
         let before = self.sent.len();
         self.now += 1;
         self.deliver_restarting(client, &ends, before);
-        let mut rng = Keys::from_seed(3).policy(NodeId(0), self.now);
-        for node in 0..self.clients.len() as u32 {
-            let coin = rng.uniform();
-            self.at_client(node, |client, cx| {
-                let choice = cx.draw(|rng| client.choose(UserId(node), ArmSet::plain(3).unwrap(), rng));
-                let reward = f64::from(coin < [0.5, 0.7, 0.55][choice.pending.arm.index()]);
-                client.commit(&choice.pending, cx);
-                client.observe(choice.pending, reward, cx);
-            });
-        }
+        self.pull();
         self.deliver_restarting(client, &ends, before);
     }
 
@@ -336,6 +334,22 @@ fn a_copy_that_is_started_sends_no_second_vector_under_the_same_masks() {
     };
     assert_eq!(put_back(true, &mut federation), 1, "every start of a process tells it");
     assert_eq!(put_back(false, &mut federation), 2, "and must");
+}
+
+/// A server that decides while a round is under way, and goes on with that round as if it had not.
+#[test]
+fn a_round_that_was_decided_hears_no_more_from_its_members() {
+    let mut federation = Federation::new(5, json!({}));
+    federation.lost = |_, from, step| from.0 == 3 && matches!(step, Up::Shares { .. });
+    let pulls = federation.valid.rules.pulls(1, 3, 0);
+    federation.live(3 * pulls + 1);
+    let next = ActiveArms { phase: 2, arms: [0, 1].map(ArmIndex).to_vec() };
+    let decided = MabMsg::Arms(ArmMsg::DownloadActive(Arc::new(next)));
+    federation.at_client(4, |client, cx| client.on_message(NodeId::SERVER, decided, cx).unwrap());
+    let shares = Down::Shares { round: 1, sealed: (0..5).map(|node| (NodeId(node), Vec::new())).collect() };
+    federation.at_client(4, |client, cx| client.on_message(NodeId::SERVER, shares.into(), cx).unwrap());
+    assert_eq!(federation.sent.last().unwrap().2, Up::Left { round: 1 });
+    assert!(federation.vectors().is_empty());
 }
 
 #[test]
@@ -410,8 +424,8 @@ fn liars_are_refused() {
         assert_eq!(snapshot::save(&federation.server), before);
         answer.unwrap_err()
     };
-    let means = super::super::super::kit::arms::ArmValues::new(1, vec![ArmIndex(0)], vec![0.5]);
-    let plain = MabMsg::Arms(crate::kit::arms::ArmMsg::Upload { number: 1, values: released(means) });
+    let means = ArmValues::new(1, vec![ArmIndex(0)], vec![0.5]);
+    let plain = MabMsg::Arms(ArmMsg::Upload { number: 1, values: released(means) });
     assert!(matches!(refuse(plain, &mut federation), Misbehaviour::Unexpected(_)), "means in the clear");
     refuse(Up::Left { round: 9 }.into(), &mut federation);
     federation.live(1);

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::experiment::label::short_number;
 use crate::run::{Manifest, ManifestEntry};
 
 /// The sections of a stage, and how their keys are called in a figure.
@@ -83,7 +84,7 @@ pub(super) fn text(value: &Json) -> String {
         Json::String(text) => text.clone(),
         Json::Number(number) => match number.as_i64() {
             Some(whole) => whole.to_string(),
-            None => short(number.as_f64().unwrap_or(f64::NAN)),
+            None => short_number(number.as_f64().unwrap_or(f64::NAN)),
         },
         Json::Object(table) => {
             let each = table.iter().map(|(key, value)| format!("{key}:{}", text(value)));
@@ -91,17 +92,6 @@ pub(super) fn text(value: &Json) -> String {
         }
         other => other.to_string(),
     }
-}
-
-/// Four digits.
-fn short(number: f64) -> String {
-    let exact = number.to_string();
-    if exact.len() <= 6 {
-        return exact;
-    }
-    let rounded: f64 = format!("{number:.3e}").parse().unwrap_or(number);
-    let (plain, scientific) = (rounded.to_string(), format!("{rounded:e}"));
-    if plain.len() <= 8 { plain } else { scientific }
 }
 
 /// A finite number, if it is one.

@@ -8,15 +8,14 @@ use cahoots_core::{NodeId, Setting, Unit};
 use cahoots_node::Known;
 use cahoots_node::client::{Arms, Client};
 use cahoots_node::config::ClientFile;
-use cahoots_node::coordinator::{Coordinator, CoordinatorConfig};
+use cahoots_node::coordinator::Coordinator;
 use cahoots_node::privacy::Ceiling;
-use cahoots_node::store::Sync;
 use cahoots_node::transport::Kind;
 use cahoots_node::transport::proto::Change;
 
 use super::polling::{again, known, polling};
 use super::{CEILING, Liar, config, epsilon, learn};
-use crate::common::{FEDERATION, Federation, TICK, envelope, terms, until};
+use crate::common::{Federation, TICK, coordinator, envelope, terms, until};
 
 /// Long enough for what must not happen to happen.
 fn wait() {
@@ -258,18 +257,10 @@ fn a_ceiling_as_high_as_the_promise_lets_everything_leave() {
 fn shares_of_noise_are_not_deployed_while_nothing_hides_them() {
     let terms = terms(&known(), "ddp-mab", "privacy = \"central\"", Setting::k_armed(3, 2));
     let folder = tempfile::tempdir().unwrap();
-    let coordinator = CoordinatorConfig {
-        known: known(),
-        federation: FEDERATION.into(),
-        store: folder.path().join("coordinator"),
-        sync: Sync::Memory,
-        terms: terms.clone(),
-        tick: TICK,
-        snapshot_every: 1000,
-        limits: Default::default(),
-        security: Default::default(),
-    };
-    let said = Coordinator::start(coordinator).err().expect("refused").to_string();
+    let said = Coordinator::start(coordinator(&known(), terms.clone(), folder.path()))
+        .err()
+        .expect("refused")
+        .to_string();
     assert!(said.contains("privacy") && said.contains("\"central\" cannot be deployed"), "{said}");
     let liar = Liar::new(terms);
     let client = Client::open(config(&known(), folder.path(), Some(&liar.url), None)).unwrap();

@@ -1,7 +1,7 @@
 //! Crashes, copies and old copies: what left is on record, and no noise is drawn twice for different data.
 
 use std::fs::DirEntry;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cahoots_core::NodeId;
 use cahoots_node::client::{Arms, Client};
@@ -180,67 +180,73 @@ fn an_old_copy_is_charged_for_what_others_may_have_released() {
     federation.stop();
 }
 
-/// Nobody tells it, and nobody has to: whoever puts a copy back by command says so to whoever starts with it.
-#[test]
-fn a_copy_that_is_put_back_by_command_is_charged_for_when_it_starts() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, saved) = (folder.path().join("client.toml"), folder.path().join("copy"));
-    let text =
-        "federation = \"test\"\ncoordinator = \"http://127.0.0.1:1\"\nclient = 0\nstore = \"client-0\"\n";
-    std::fs::write(&path, text).unwrap();
-    let run = |times: u32| {
-        let mut config = config(&known(), folder.path(), None, None);
+/// A client that is told nothing by anybody, with its file and a place for copies.
+struct Untold {
+    folder: tempfile::TempDir,
+    path: PathBuf,
+    saved: PathBuf,
+}
+
+impl Untold {
+    fn new() -> Untold {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, saved) = (folder.path().join("client.toml"), folder.path().join("copy"));
+        let text =
+            "federation = \"test\"\ncoordinator = \"http://127.0.0.1:1\"\nclient = 0\nstore = \"client-0\"\n";
+        std::fs::write(&path, text).unwrap();
+        Untold { folder, path, saved }
+    }
+
+    /// It starts, learns so many times, and stops; what it has spent by then, in hundredths, and old copies.
+    fn run(&self, times: u32) -> (f64, u32) {
+        let mut config = config(&known(), self.folder.path(), None, None);
         config.terms = Some(polling("each = 0.25\nclaimed = 9.0"));
         let client = Client::open(config).unwrap();
         (0..times).for_each(|_| learn(&client, 1.0));
-        let (spent, copies) = (epsilon(&client), client.privacy().old_copies);
+        let privacy = client.privacy();
         client.stop();
-        ((spent * 100.0).round(), copies)
-    };
-    assert_eq!(run(2), (50.0, 0));
-    operation::backup(&path, &saved).unwrap();
-    assert_eq!(run(2), (100.0, 0));
-    operation::restore(&path, &saved).unwrap();
-    assert_eq!(run(0), (150.0, 1), "all that was put aside had spent");
-    assert_eq!(run(1), (175.0, 1), "once");
+        let spent = privacy.spent.first().map_or(0.0, |spent| spent.epsilon);
+        ((spent * 100.0).round(), privacy.old_copies)
+    }
+}
+
+/// Nobody tells it, and nobody has to: whoever puts a copy back by command says so to whoever starts with it.
+#[test]
+fn a_copy_that_is_put_back_by_command_is_charged_for_when_it_starts() {
+    let client = Untold::new();
+    let (path, saved) = (&client.path, &client.saved);
+    assert_eq!(client.run(2), (50.0, 0));
+    operation::backup(path, saved).unwrap();
+    assert_eq!(client.run(2), (100.0, 0));
+    operation::restore(path, saved).unwrap();
+    assert_eq!(client.run(0), (150.0, 1), "all that was put aside had spent");
+    assert_eq!(client.run(1), (175.0, 1), "once");
     // Nor is it forgotten by who starts anew instead.
-    operation::restore(&path, &saved).unwrap();
-    operation::rejoin(&path).unwrap();
-    assert_eq!(run(1), (225.0, 0), "of an event before");
+    operation::restore(path, saved).unwrap();
+    operation::rejoin(path).unwrap();
+    assert_eq!(client.run(1), (225.0, 0), "of an event before");
 }
 
 /// What a copy does not know, since it was made before, the store that it takes the place of does.
 #[test]
 fn a_copy_from_before_the_first_release_is_charged_for_what_came_after_and_each_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, saved) = (folder.path().join("client.toml"), folder.path().join("copy"));
-    let text =
-        "federation = \"test\"\ncoordinator = \"http://127.0.0.1:1\"\nclient = 0\nstore = \"client-0\"\n";
-    std::fs::write(&path, text).unwrap();
-    let run = |times: u32| {
-        let mut config = config(&known(), folder.path(), None, None);
-        config.terms = Some(polling("each = 0.25\nclaimed = 9.0"));
-        let client = Client::open(config).unwrap();
-        (0..times).for_each(|_| learn(&client, 1.0));
-        let spent = client.privacy().spent.first().map_or(0.0, |spent| spent.epsilon);
-        client.stop();
-        (spent * 100.0).round()
-    };
-    assert_eq!(run(0), 0.0);
-    operation::backup(&path, &saved).unwrap();
-    assert_eq!(run(2), 50.0);
-    operation::restore(&path, &saved).unwrap();
-    assert_eq!(run(0), 50.0, "released twice, of what this store does not know of");
-    assert_eq!(run(3), 125.0);
-    operation::restore(&path, &saved).unwrap();
+    let client = Untold::new();
+    let (path, saved) = (&client.path, &client.saved);
+    assert_eq!(client.run(0).0, 0.0);
+    operation::backup(path, saved).unwrap();
+    assert_eq!(client.run(2).0, 50.0);
+    operation::restore(path, saved).unwrap();
+    assert_eq!(client.run(0).0, 50.0, "released twice, of what this store does not know of");
+    assert_eq!(client.run(3).0, 125.0);
+    operation::restore(path, saved).unwrap();
     // The machine stopped in the middle of it, and it is done again.
-    operation::restore(&path, &saved).unwrap();
-    assert_eq!(run(0), 125.0);
-    assert_eq!(run(1), 150.0);
+    operation::restore(path, saved).unwrap();
+    assert_eq!(client.run(0).0, 125.0);
+    assert_eq!(client.run(1).0, 150.0);
     // What was put aside can no longer be read, and was never let in after the copy was made: nothing can have left.
-    let checkpoint = folder.path().join("client-0");
-    operation::backup(&path, &folder.path().join("later")).unwrap();
+    let checkpoint = client.folder.path().join("client-0");
+    operation::backup(path, &client.folder.path().join("later")).unwrap();
     std::fs::write(&checkpoint, b"rubbish").unwrap();
-    operation::restore(&path, &folder.path().join("later")).unwrap();
-    assert_eq!(run(0), 150.0);
+    operation::restore(path, &client.folder.path().join("later")).unwrap();
+    assert_eq!(client.run(0).0, 150.0);
 }
