@@ -1,4 +1,4 @@
-//! What experiment files may name unless a program says otherwise: our algorithms in our worlds.
+//! What experiment files may name unless a program says otherwise: our algorithms in our worlds, those made of data among them.
 
 use std::sync::Arc;
 
@@ -7,5 +7,7 @@ use cahoots_sim::catalogue::Catalogue;
 
 /// Our algorithms and our worlds. Whoever has others adds them: `Catalogue::new(ours()).algorithm::<Mine>()`.
 pub fn catalogue() -> Arc<Catalogue> {
-    Arc::new(Catalogue::new(registry::ours()))
+    let mut catalogue = Catalogue::new(registry::ours());
+    cahoots_data::add_worlds(&mut catalogue.worlds);
+    Arc::new(catalogue)
 }

@@ -1,6 +1,9 @@
 //! Who acts at a tick: everyone, some, or one client drawn by a law that does
-//! not change over time; or all who were admitted by then. Keyed by (seed, tick),
+//! not change over time; or all who were admitted by then; or whom data name. Keyed by (seed, tick),
 //! so that all algorithms of an experiment meet the same clients.
+
+use std::fmt::Debug;
+use std::sync::Arc;
 
 use cahoots_core::{ParamError, Tick, UserId};
 use schemars::JsonSchema;
@@ -111,6 +114,15 @@ impl ArrivalLaw {
     }
 }
 
+/// Who acts when, as data have it: one per tick, from tick 1 on, until there are no more.
+pub trait Schedule: Debug + Send + Sync {
+    /// How many ticks there are.
+    fn ticks(&self) -> u64;
+
+    /// Who acts at one of them.
+    fn at(&self, tick: Tick) -> UserId;
+}
+
 /// The arrivals of one run.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
@@ -131,6 +143,7 @@ enum Law {
     Weighted(Vec<f64>),
     /// From which tick on how many act.
     Admitted(Vec<(Tick, usize)>),
+    Given(Arc<dyn Schedule>),
 }
 
 impl Arrivals {
@@ -164,6 +177,11 @@ impl Arrivals {
         Arrivals { seed, clients, law, last: Tick::MAX }
     }
 
+    /// The arrivals that data have, of `clients` clients.
+    pub fn given(schedule: Arc<dyn Schedule>, clients: usize) -> Arrivals {
+        Arrivals { seed: 0, clients, law: Law::Given(schedule), last: Tick::MAX }
+    }
+
     /// The same, until this tick: then nobody acts any more, and what is under way can come to its end.
     pub fn until(self, last: Tick) -> Arrivals {
         Arrivals { last, ..self }
@@ -191,6 +209,12 @@ impl Arrivals {
                 out.extend((0..self.clients as u32).filter(|_| draw.uniform() < *p).map(UserId));
                 return;
             }
+            Law::Given(schedule) => {
+                if (1..=schedule.ticks()).contains(&tick) {
+                    out.push(schedule.at(tick));
+                }
+                return;
+            }
             Law::Uniform => draw.below(self.clients as u64) as usize,
             Law::RoundRobin => (tick.saturating_sub(1) % self.clients as u64) as usize,
             Law::Weighted(sums) => {
@@ -214,8 +238,10 @@ impl Arrivals {
 
     /// How many decisions are made up to `horizon`, on average.
     pub fn steps(&self, horizon: Tick) -> u64 {
-        let Law::Admitted(groups) = &self.law else {
-            return horizon.saturating_mul(self.per_tick() as u64);
+        let groups = match &self.law {
+            Law::Admitted(groups) => groups,
+            Law::Given(schedule) => return horizon.min(schedule.ticks()),
+            _ => return horizon.saturating_mul(self.per_tick() as u64),
         };
         let ends = groups.iter().skip(1).map(|(from, _)| *from).chain([Tick::MAX]);
         let steps = groups.iter().zip(ends).map(|((from, admitted), until)| {
@@ -264,6 +290,32 @@ mod tests {
             ending.at(tick, &mut out);
             assert_eq!(out.len(), expected, "tick {tick}");
         }
+    }
+
+    #[derive(Debug)]
+    struct Three;
+
+    impl Schedule for Three {
+        fn ticks(&self) -> u64 {
+            3
+        }
+
+        fn at(&self, tick: Tick) -> UserId {
+            UserId(10 - tick as u32)
+        }
+    }
+
+    #[test]
+    fn data_say_who_acts_until_there_are_no_more() {
+        let mut arrivals = Arrivals::given(Arc::new(Three), 10);
+        assert_eq!((arrivals.per_tick(), arrivals.is_everyone()), (1, false));
+        assert_eq!((arrivals.steps(2), arrivals.steps(3), arrivals.steps(100)), (2, 3, 3));
+        let (mut all, mut out) = (Vec::new(), Vec::new());
+        for tick in 0..6 {
+            arrivals.at(tick, &mut out);
+            all.extend(out.iter().map(|user| (tick, user.0)));
+        }
+        assert_eq!(all, [(1, 9), (2, 8), (3, 7)]);
     }
 
     fn counts(law: ArrivalLaw, clients: usize, ticks: u64) -> Vec<f64> {

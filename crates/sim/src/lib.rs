@@ -6,6 +6,7 @@ pub mod catalogue;
 pub mod draw;
 pub mod driver;
 pub mod environment;
+pub mod files;
 pub mod ledger;
 pub mod memory;
 pub mod network;

@@ -1,10 +1,11 @@
 //! The worlds that a program knows: a list that it is started with. Ours are the default.
 
-use cahoots_core::{ParamError, ReadFile, Registry};
+use cahoots_core::{ParamError, Registry};
 use schemars::{Schema, schema_for};
 
 use crate::arrivals::Arrivals;
 use crate::environment::Environment;
+use crate::files::Files;
 use crate::world::arms::ArmsParams;
 use crate::world::clustered::ClusteredParams;
 use crate::world::linear::LinearParams;
@@ -21,7 +22,7 @@ pub struct KnownWorld {
     pub summary: &'static str,
     schema: fn() -> Schema,
     complete: fn(&Environment) -> Result<Environment, ParamError>,
-    read_files: fn(&Environment, ReadFile<'_>) -> Result<Environment, ParamError>,
+    read_files: fn(&Environment, &dyn Files) -> Result<Environment, ParamError>,
     check: fn(&Environment) -> Result<(), ParamError>,
     bytes: fn(&Environment) -> Result<f64, ParamError>,
     build: Build,
@@ -36,7 +37,7 @@ impl KnownWorld {
             summary: W::SUMMARY,
             schema: || schema_for!(W),
             complete: |environment| Environment::of(&environment.read::<W>()?),
-            read_files: |environment, read| Environment::of(&environment.read::<W>()?.read_files(read)?),
+            read_files: |environment, files| Environment::of(&environment.read::<W>()?.read_files(files)?),
             check: |environment| environment.read::<W>()?.check(),
             bytes: |environment| Ok(environment.read::<W>()?.bytes()),
             build: |environment, horizon, seed| {
@@ -104,9 +105,9 @@ impl Worlds {
     pub fn read_files(
         &self,
         environment: &Environment,
-        read: ReadFile<'_>,
+        files: &dyn Files,
     ) -> Result<Environment, ParamError> {
-        (self.kind_of(environment)?.read_files)(environment, read)
+        (self.kind_of(environment)?.read_files)(environment, files)
     }
 
     /// Refuses what cannot be built, without drawing anything.

@@ -3,11 +3,11 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cahoots_sim::files::{Files, Located, hexadecimal};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -48,10 +48,7 @@ impl Input {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hexadecimal(&Sha256::digest(bytes))
 }
 
 /// Reads the files that an experiment names, and remembers which and what was in them.
@@ -60,7 +57,7 @@ pub struct Inputs {
     folder: PathBuf,
     /// What they were in an earlier run that is to be run again.
     recorded: BTreeMap<String, Input>,
-    read: RefCell<BTreeMap<String, (Input, String)>>,
+    read: RefCell<BTreeMap<String, (Input, Option<String>)>>,
 }
 
 impl Inputs {
@@ -83,20 +80,38 @@ impl Inputs {
 
     /// The text of a file; one that was read before is not read again.
     pub fn read(&self, path: &str) -> Result<String, String> {
-        if let Some((_, text)) = self.read.borrow().get(path) {
+        if let Some((_, Some(text))) = self.read.borrow().get(path) {
             return Ok(text.clone());
         }
         let text = match self.recorded.get(path) {
             Some(recorded) => self.as_it_was(recorded)?,
             None => self.on_disk(path)?.ok_or_else(|| self.missing(path))?,
         };
-        self.read.borrow_mut().insert(path.into(), (Input::new(path, &text), text.clone()));
+        self.read.borrow_mut().insert(path.into(), (Input::new(path, &text), Some(text.clone())));
         Ok(text)
     }
 
     /// What was read, in the order of names.
     pub fn into_inputs(self) -> Vec<Input> {
         self.read.into_inner().into_values().map(|(input, _)| input).collect()
+    }
+
+    /// Where a file is, and what it is known by; one that was looked at before is not read again.
+    fn find(&self, path: &str) -> Result<Located, String> {
+        let place = self.folder.join(path);
+        if let Some((input, _)) = self.read.borrow().get(path) {
+            return Ok(Located { path: place, sha256: input.sha256.clone(), bytes: input.bytes });
+        }
+        let found = Located::at(&place).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => self.missing(path),
+            _ => reason(&error),
+        })?;
+        let input = Input { path: path.into(), sha256: found.sha256.clone(), bytes: found.bytes, text: None };
+        if let Some(recorded) = self.recorded.get(path).filter(|then| then.sha256 != input.sha256) {
+            return Err(changed(recorded, &input));
+        }
+        self.read.borrow_mut().insert(path.into(), (input, None));
+        Ok(found)
     }
 
     fn as_it_was(&self, recorded: &Input) -> Result<String, String> {
@@ -106,13 +121,7 @@ impl Inputs {
             if now.sha256 == recorded.sha256 {
                 return Ok(text);
             }
-            let kept =
-                if recorded.text.is_some() { ", or move it away (a copy is in the manifest)" } else { "" };
-            return Err(format!(
-                "it has changed since that run (sha256 {then} then, {} now): put the old one back{kept}; \
-                 for results with the new one, run the experiment file and not its manifest",
-                now.short_hash()
-            ));
+            return Err(changed(recorded, &now));
         }
         match &recorded.text {
             Some(text) if sha256(text.as_bytes()) == recorded.sha256 => Ok(text.clone()),
@@ -144,6 +153,26 @@ impl Inputs {
         };
         format!("there is no {}{elsewhere} paths are relative to the file that names them", looked.display())
     }
+}
+
+impl Files for Inputs {
+    fn text(&self, path: &str) -> Result<String, String> {
+        self.read(path)
+    }
+
+    fn locate(&self, path: &str) -> Result<Located, String> {
+        self.find(path)
+    }
+}
+
+fn changed(then: &Input, now: &Input) -> String {
+    let kept = if then.text.is_some() { ", or move it away (a copy is in the manifest)" } else { "" };
+    format!(
+        "it has changed since that run (sha256 {} then, {} now): put the old one back{kept}; \
+         for results with the new one, run the experiment file and not its manifest",
+        then.short_hash(),
+        now.short_hash()
+    )
 }
 
 #[cfg(test)]
@@ -180,5 +209,23 @@ mod tests {
         fs::remove_file(&file).unwrap();
         let error = Inputs::recorded(folder.path(), forged).read("a.csv").unwrap_err();
         assert!(error.contains("not what it was"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_held_is_known_by_its_hash() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("large.bin");
+        fs::write(&file, [0xff, 0xfe, 0]).unwrap();
+        let inputs = Inputs::beside(folder.path());
+        let found = inputs.locate("large.bin").unwrap();
+        assert_eq!((found.path.as_path(), found.bytes), (file.as_path(), 3));
+        assert!(inputs.locate("none.bin").unwrap_err().contains("paths are relative to"));
+        let recorded = inputs.into_inputs();
+        assert_eq!((recorded.len(), &recorded[0].sha256, &recorded[0].text), (1, &found.sha256, &None));
+        let again =
+            |recorded: &[Input]| Inputs::recorded(folder.path(), recorded.to_vec()).locate("large.bin");
+        assert_eq!(again(&recorded).unwrap(), found);
+        fs::write(&file, [0xff, 0xfe, 1]).unwrap();
+        assert!(again(&recorded).unwrap_err().starts_with("it has changed since that run"));
     }
 }

@@ -245,7 +245,7 @@ fn world(
         horizon: u64::try_from(horizon).unwrap_or_default(),
         environment: catalogue
             .worlds
-            .read_files(&named, &|path| inputs.read(path))
+            .read_files(&named, inputs)
             .map_err(|error| complain(environment, &sections.environment_span, &error))?,
         network: network.table.clone().try_into().map_err(|error| at(&sections.network_span, error))?,
         rewards: rewards.table.clone().try_into().map_err(|error| at(&sections.rewards_span, error))?,

@@ -6,7 +6,7 @@
 //! equals single pulls exactly where there is no noise, and in distribution
 //! otherwise.
 
-use cahoots_core::{ArmBuffer, ArmIndex, ParamError, ReadFile, Setting, Tick, UserId};
+use cahoots_core::{ArmBuffer, ArmIndex, ParamError, Setting, Tick, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,7 @@ use super::objective::{Aim, Worths};
 use super::{BlockPull, Pull, World, WorldKind, Worth, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::{Draw, Purpose};
+use crate::files::Files;
 
 /// Clients and arms where neither they nor a matrix of means is given.
 const USUAL: usize = 10;
@@ -89,8 +90,8 @@ impl WorldKind for ArmsParams {
     const NAME: &'static str = "arms";
     const SUMMARY: &'static str = "arms without features, with Bernoulli or Gaussian rewards";
 
-    fn read_files(self, read: ReadFile<'_>) -> Result<ArmsParams, ParamError> {
-        Ok(ArmsParams { means: self.means.read_file(read)?, ..self })
+    fn read_files(self, files: &dyn Files) -> Result<ArmsParams, ParamError> {
+        Ok(ArmsParams { means: self.means.read_file(files)?, ..self })
     }
 
     // Reads the file of means, if there still is one.

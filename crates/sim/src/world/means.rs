@@ -1,12 +1,12 @@
 //! The mean rewards of a K-armed world: drawn, written in the experiment file,
 //! or read from a table.
 
-use cahoots_core::{ParamError, ReadFile, UserId};
+use cahoots_core::{ParamError, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{WorldPart, check};
-use crate::run::read_file;
+use crate::files::{Files, Here};
 
 /// Standard deviation of a client's own means around the common ones.
 const DEVIATION: f64 = 0.2;
@@ -40,10 +40,11 @@ pub enum MeansLaw {
 
 impl Means {
     /// With the rows of the file that is named, if one is.
-    pub(crate) fn read_file(self, read: ReadFile<'_>) -> Result<Means, ParamError> {
+    pub(crate) fn read_file(self, files: &dyn Files) -> Result<Means, ParamError> {
         let Means::File { file } = self else { return Ok(self) };
-        let text =
-            read(&file).map_err(|error| ParamError::new("means", format!("cannot read {file}: {error}")))?;
+        let text = files
+            .text(&file)
+            .map_err(|error| ParamError::new("means", format!("cannot read {file}: {error}")))?;
         Ok(Means::Rows(parse(&file, &text)?))
     }
 
@@ -52,7 +53,7 @@ impl Means {
         let rows = match self {
             Means::Law(MeansLaw::Uniform) => return Ok(None),
             Means::Rows(rows) => rows.clone(),
-            Means::File { .. } => return self.clone().read_file(&read_file)?.given(),
+            Means::File { .. } => return self.clone().read_file(&Here)?.given(),
         };
         let width = rows.first().map_or(0, Vec::len);
         if width == 0 {

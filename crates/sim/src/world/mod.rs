@@ -21,7 +21,7 @@ mod tests;
 pub mod users;
 mod vectors;
 
-use cahoots_core::{ArmBuffer, ArmIndex, ParamError, ReadFile, Setting, Tick, UserId};
+use cahoots_core::{ArmBuffer, ArmIndex, ParamError, Setting, Tick, UserId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,6 +29,7 @@ use serde::de::DeserializeOwned;
 use self::objective::Aim;
 use crate::arrivals::Arrivals;
 use crate::draw::{Draw, Purpose};
+use crate::files::Files;
 
 /// What a pull paid, and what could have been had.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,9 +124,9 @@ pub trait WorldKind: Serialize + DeserializeOwned + JsonSchema + 'static {
     /// One line for `cahoots environments`.
     const SUMMARY: &'static str;
 
-    /// Puts what is in the files that its keys name into the keys, which then say it all. `read` is the caller's,
-    /// who knows where files are and keeps account of what was in them.
-    fn read_files(self, _read: ReadFile<'_>) -> Result<Self, ParamError> {
+    /// Puts what is in the files that its keys name into the keys, which then say it all; of what is too large for
+    /// that, its hash. `files` are the caller's, who knows where they are and keeps account of what was in them.
+    fn read_files(self, _files: &dyn Files) -> Result<Self, ParamError> {
         Ok(self)
     }
 

@@ -6,7 +6,7 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use cahoots_core::{ArmBuffer, NodeId, ParamError, ReadFile, Setting, UserId};
+use cahoots_core::{ArmBuffer, NodeId, ParamError, Setting, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use super::vectors::{centres, dot, on_sphere};
 use super::{World, WorldKind, WorldPart, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::Draw;
-use crate::run::read_file;
+use crate::files::{Files, Here};
 
 /// Users in clusters, seated at local servers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -70,10 +70,10 @@ pub enum Preferences {
 
 impl Preferences {
     /// With the rows of the file that is named, if one is.
-    fn read_file(self, dim: usize, read: ReadFile<'_>) -> Result<Preferences, ParamError> {
+    fn read_file(self, dim: usize, files: &dyn Files) -> Result<Preferences, ParamError> {
         let Preferences::File { file } = self else { return Ok(self) };
         let complain = |problem: String| ParamError::new("preferences", problem);
-        let text = read(&file).map_err(|error| complain(format!("cannot read {file}: {error}")))?;
+        let text = files.text(&file).map_err(|error| complain(format!("cannot read {file}: {error}")))?;
         let mut rows: Vec<Vec<f64>> = Vec::new();
         for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
             let numbers = text.split(',').map(|number| number.trim().parse::<f64>());
@@ -92,7 +92,7 @@ impl Preferences {
         let rows = match self {
             Preferences::Rows(rows) => rows,
             Preferences::File { .. } => {
-                return self.clone().read_file(dim, &read_file)?.draw(clusters, dim, seed);
+                return self.clone().read_file(dim, &Here)?.draw(clusters, dim, seed);
             }
         };
         let mut different: Vec<Vec<f64>> = Vec::new();
@@ -157,8 +157,8 @@ impl WorldKind for UsersParams {
     const NAME: &'static str = "users";
     const SUMMARY: &'static str = "users in clusters on local servers, rewards 0 or 1";
 
-    fn read_files(self, read: ReadFile<'_>) -> Result<UsersParams, ParamError> {
-        let preferences = self.preferences.map(|given| given.read_file(self.dim, read)).transpose()?;
+    fn read_files(self, files: &dyn Files) -> Result<UsersParams, ParamError> {
+        let preferences = self.preferences.map(|given| given.read_file(self.dim, files)).transpose()?;
         Ok(UsersParams { preferences, ..self })
     }
 
