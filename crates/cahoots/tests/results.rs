@@ -188,6 +188,12 @@ fn papers_become_markdown_and_a_page() {
     for claim in report["claims"].as_array().unwrap() {
         assert!(of("dp-mab.md").contains(claim["what"].as_str().unwrap()));
     }
+    let again = ["reproduce", "dp-mab/figure-9", "--quick", "--quiet", "--out", "elsewhere"];
+    done(folder.path(), &again);
+    for name in ["report.json", "report.md", "figure-9.svg"] {
+        let of = |out: &str| fs::read(folder.path().join(out).join("dp-mab/figure-9").join(name)).unwrap();
+        assert!(of("out") == of("elsewhere"), "{name} says when or where it was made");
+    }
     assert!(written.contains_key("dp-mab/figure-9.svg"));
     assert!(!of("dp-mab.md").contains(folder.path().to_str().unwrap()), "no paths of this machine");
 }
