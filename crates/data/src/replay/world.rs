@@ -79,8 +79,12 @@ impl World for Replay {
     fn offer(&mut self, tick: Tick, _user: UserId, arms: &mut ArmBuffer) {
         self.hold(tick);
         let features = &self.features;
-        arms.features.fill(features.dim, self.pool.iter().map(|item| features.of(*item as usize)));
-        arms.local.reset(0);
+        let rows = || self.pool.iter().map(|item| features.of(*item as usize));
+        arms.features.fill(features.dim, rows());
+        match self.setting.local_dims.is_empty() {
+            true => arms.local.reset(0),
+            false => arms.local.fill(features.dim, rows()),
+        }
         arms.plain = 0;
     }
 
