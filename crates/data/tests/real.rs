@@ -59,7 +59,7 @@ fn scratch() {
         let begun = std::time::Instant::now();
         let (values, steps) = normalised(&environment, algorithm, seeds);
         let (mean, deviation) = mean_and_deviation(&values);
-        eprintln!("{environment} {algorithm} {steps}: {mean:.3} sd {deviation:.3} ({:.1?})", begun.elapsed());
+        eprintln!("{environment} {algorithm} {steps}: {mean:.3} sd {deviation:.3} {values:.2?} ({:.1?})", begun.elapsed());
     }
     }
 }

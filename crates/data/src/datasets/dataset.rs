@@ -124,11 +124,6 @@ impl Gathering {
         self.tags.len() as u64
     }
 
-    /// Items that some tag was given to.
-    pub(super) fn count_tagged(&self) -> u64 {
-        self.assignments.iter().map(|(item, _)| item).collect::<BTreeSet<_>>().len() as u64
-    }
-
     /// The whole.
     pub(super) fn finish(
         self,

@@ -1,6 +1,6 @@
 //! The three sets of the HetRec 2011 workshop: files of fields between tabs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::dataset::{Dataset, Gathering};
 use super::error::DataError;
@@ -70,39 +70,48 @@ pub(super) fn delicious(folder: &Folder<'_>) -> Result<Dataset, DataError> {
     set.finish(Kind::Delicious, true, counts)
 }
 
-/// Delicious as it was reduced: the pairs in one file, what is left of their tags in another, no times. URLs of which
-/// no tag is left are items, too.
+/// Delicious as it was reduced: the pairs in one file, what is left of their tags in another, no times. An event is a
+/// pair whose tags are there (those of every fifth were taken away), and only URLs with tags are items: nothing can be
+/// learned of the others.
 pub(super) fn delicious_reduced(folder: &Folder<'_>) -> Result<Dataset, DataError> {
     let mut set = Gathering::default();
     tags(folder, &mut set, ["id", "value"])?;
     let path = folder.need("user_bookmarks_pairs.tsv")?;
     let mut rows = Records::open_with(&path, Dialect::Tabs, &["userID", "bookmarkID", "has_tags"])?;
-    let mut pairs = BTreeSet::new();
+    let (mut pairs, mut users, mut urls) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
     while let Some(row) = rows.next()? {
-        let (user, url) = (row.id(0)?, row.id(1)?);
-        if !pairs.insert((user, url)) {
+        let (user, url, tagged) = (row.id(0)?, row.id(1)?, row.id(2)?);
+        if tagged > 1 {
+            return Err(row.complain(format!("has_tags: 0 or 1 was expected, not {tagged}")));
+        }
+        if pairs.insert((user, url), tagged == 1).is_some() {
             return Err(row.complain(format!("user {user} and URL {url} are there twice")));
         }
-        set.event(user, url, 0);
+        users.insert(user);
+        urls.insert(url);
+        if tagged == 1 {
+            set.event(user, url, 0);
+        }
     }
     let path = folder.need("user_taggedbookmarks_reduced.tsv")?;
     let mut rows = Records::open_with(&path, Dialect::Tabs, &["userID", "bookmarkID", "tagID"])?;
     let mut assignments = 0;
     while let Some(row) = rows.next()? {
         let (user, url, tag) = assignment(&row, &set, "tags.dat")?;
-        if !pairs.contains(&(user, url)) {
-            let problem = format!("user {user} and URL {url} are not in user_bookmarks_pairs.tsv");
+        if pairs.get(&(user, url)) != Some(&true) {
+            let problem = format!("user {user} and URL {url} are not in user_bookmarks_pairs.tsv with tags");
             return Err(row.complain(problem));
         }
         assignments += 1;
         set.assign(url, tag);
     }
     let mut counts = vec![
-        ("users", set.count_users()),
+        ("users", users.len() as u64),
         ("tag assignments", assignments),
         ("tags", set.count_tags()),
-        ("URLs", set.count_items()),
-        ("tagged URLs", set.count_tagged()),
+        ("URLs", urls.len() as u64),
+        ("tagged URLs", set.count_items()),
+        ("pairs", pairs.len() as u64),
         ("events", set.count_events()),
     ];
     counts.extend(contacts(folder)?);
@@ -246,8 +255,8 @@ fn begins(records: &Records, names: &[&str], columns: usize) -> Result<(), DataE
     }
     let problem = format!(
         "expected a header of {columns} columns that begins with {:?}, not {:?}",
-        names.join("\\t"),
-        header.join("\\t").chars().take(80).collect::<String>()
+        names.join("\t"),
+        header.join("\t").chars().take(80).collect::<String>()
     );
     Err(DataError::at(records.file(), 1, problem))
 }

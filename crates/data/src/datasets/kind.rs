@@ -141,7 +141,8 @@ impl Kind {
                 ("tags", 53_388),
                 ("URLs", 65_877),
                 ("tagged URLs", 56_431),
-                ("events", 97_351),
+                ("pairs", 97_351),
+                ("events", 77_881),
                 ("contact pairs", 15_328),
             ],
             Kind::HetrecMovielens => &[

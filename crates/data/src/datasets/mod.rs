@@ -3,18 +3,24 @@
 //! A folder is recognised by its files ([`recognise`]); a set is parsed once per process ([`load`]) and known by the hash
 //! of its content. Licences do not allow any of it in this repository.
 
+mod check;
 mod dataset;
 mod error;
 mod folder;
 mod hetrec;
 mod kind;
 mod movielens;
+pub mod open_bandit;
 mod records;
+pub mod synthetic;
+#[cfg(test)]
+mod tests;
 mod time;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub use check::{Count, Report, check};
 pub use dataset::{Dataset, Documents, Event, words};
 pub use error::DataError;
 pub use folder::Folder;

@@ -84,7 +84,7 @@ impl Records {
     pub fn open_with(path: &Path, dialect: Dialect, header: &[&str]) -> Result<Records, DataError> {
         let records = Records::open(path, dialect)?;
         if records.header != header {
-            let between = if dialect == Dialect::Tabs { "\\t" } else { "," };
+            let between = if dialect == Dialect::Tabs { "\t" } else { "," };
             let problem = format!(
                 "expected the header {:?}, not {:?}",
                 header.join(between),

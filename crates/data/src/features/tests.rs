@@ -48,3 +48,45 @@ fn more_directions_than_there_are_leave_the_rest_zero() {
     assert_eq!(found.count, 1);
     assert!((found.values[0] - 5.0 * 30.0).abs() < 1e-9);
 }
+
+mod kept {
+    use std::fs;
+
+    use cahoots_sim::files::Here;
+
+    use super::super::*;
+    use crate::datasets::{Folder, Kind, load, synthetic};
+
+    #[test]
+    fn what_was_computed_is_found_again_and_what_is_damaged_is_made_anew() {
+        let data = tempfile::tempdir().unwrap();
+        synthetic::write(Kind::Lastfm, data.path()).unwrap();
+        let set = load(&Folder::new(&Here, data.path().to_str().unwrap()), None).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(&folder.path().join("new"));
+        let computed = Features::compute(&set, Variant::Gob, 5, &mut |_, _| ());
+        assert_eq!(computed, Features::compute(&set, Variant::Gob, 5, &mut |_, _| ()), "to the bit");
+        assert_eq!(cache.state(&set, Variant::Gob, 5), Kept::Absent);
+        assert!(cache.put(&set, Variant::Gob, &computed));
+        assert_eq!(cache.get(&set, Variant::Gob, 5), Some(computed.clone()));
+        for (variant, dim) in [(Variant::Svd, 5), (Variant::Gob, 6)] {
+            assert_eq!(cache.state(&set, variant, dim), Kept::Absent);
+        }
+        let path = cache.path(&set, Variant::Gob, 5);
+        let whole = fs::read(&path).unwrap();
+        for at in [0, 20, whole.len() / 2, whole.len() - 1] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            fs::write(&path, damaged).unwrap();
+            assert_eq!(cache.state(&set, Variant::Gob, 5), Kept::Damaged, "byte {at}");
+        }
+        fs::write(&path, &whole[..whole.len() - 8]).unwrap();
+        assert_eq!(cache.get(&set, Variant::Gob, 5), None, "cut short");
+        assert!(cache.put(&set, Variant::Gob, &computed));
+        assert_eq!(fs::read(&path).unwrap(), whole);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing unfinished is left");
+        // A folder that cannot be made is no failure.
+        fs::write(folder.path().join("file"), "").unwrap();
+        assert!(!Cache::at(&folder.path().join("file")).put(&set, Variant::Gob, &computed));
+    }
+}

@@ -39,6 +39,12 @@ impl Replay {
         Replay { setting, seed, set, selection, timetable, features, holds: None, pool, positive: 0 }
     }
 
+    #[cfg(test)]
+    pub(super) fn pool_of(&mut self, tick: Tick) -> (&[u32], usize) {
+        self.hold(tick);
+        (&self.pool, self.positive)
+    }
+
     /// Draws the pool of a tick: the item that was taken, others that its user never took, in random order.
     fn hold(&mut self, tick: Tick) {
         if self.holds == Some(tick) {
