@@ -2,8 +2,13 @@
 //! would have earned on what another one logged.
 
 pub mod rows;
+pub mod table;
+#[cfg(test)]
+mod testing;
 
 use cahoots_sim::worlds::Worlds;
 
 /// Adds the worlds that are made of data.
-pub fn add_worlds(_worlds: &mut Worlds) {}
+pub fn add_worlds(worlds: &mut Worlds) {
+    worlds.add::<table::TableParams>();
+}
