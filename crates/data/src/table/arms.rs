@@ -78,7 +78,7 @@ impl ArmTable {
 
     /// The arms that a row offers, of which its own must be one.
     pub(super) fn offered(&self, row: &Row<'_>, column: usize) -> Result<Vec<u32>, ParamError> {
-        let list = needed(row, column)?;
+        let list = row.needed_text(column).map_err(in_file)?;
         let names = list.split([' ', ';', '|']).filter(|name| !name.is_empty());
         let mut arms = names.map(|name| self.number(row, name)).collect::<Result<Vec<u32>, _>>()?;
         let own = self.number(row, &needed(row, 0)?)?;

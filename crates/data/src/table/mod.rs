@@ -7,6 +7,7 @@
 
 mod arms;
 pub mod cache;
+pub mod describe;
 mod features;
 mod keys;
 mod order;

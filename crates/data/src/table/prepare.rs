@@ -10,7 +10,7 @@ use super::arms::ArmTable;
 use super::cache::{Cached, Meta};
 use super::features::Features;
 use super::keys::{Context, Form, MOST_ARMS, MOST_CLIENTS, Missing, TableParams};
-use super::profile::{Profile, in_order};
+use super::profile::{LONGEST_NAME, Profile, in_order};
 use crate::rows::{Row, RowError, Rows};
 
 /// Different labels that are told apart before they are too many to be labels.
@@ -300,10 +300,15 @@ fn row_name(roles: &Roles, column: usize) -> &str {
 }
 
 pub(super) fn needed<'a>(row: &Row<'a>, column: usize) -> Result<std::borrow::Cow<'a, str>, ParamError> {
-    row.needed_text(column).map_err(|error| {
+    let text = row.needed_text(column).map_err(|error| {
         let problem = format!("{error}; missing = \"skip\" leaves such rows out");
         ParamError::new("file", problem)
-    })
+    })?;
+    if text.len() > LONGEST_NAME {
+        let problem = format!("{} letters are no name of a client, a label or an arm", text.chars().count());
+        return Err(in_file(row.wrong(problem)));
+    }
+    Ok(text)
 }
 
 fn kept_labels(

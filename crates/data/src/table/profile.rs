@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use crate::rows::{Cell, Place, Row, RowError};
 
+/// The longest text that can be a name of something, in bytes: names are held in memory.
+pub(super) const LONGEST_NAME: usize = 256;
+
 /// What is known of a column so far.
 #[derive(Clone, Debug)]
 pub struct Profile {
@@ -70,7 +73,7 @@ impl Profile {
         {
             if let Some(count) = values.get_mut(text.as_ref()) {
                 *count += 1;
-            } else if values.len() == self.most {
+            } else if values.len() == self.most || text.len() > LONGEST_NAME {
                 self.values = None;
             } else {
                 values.insert(text.as_ref().into(), 1);
