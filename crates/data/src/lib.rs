@@ -4,11 +4,16 @@
 pub mod datasets;
 pub mod features;
 pub mod replay;
+pub mod rows;
 mod say;
+pub mod table;
+#[cfg(test)]
+mod testing;
 
 use cahoots_sim::worlds::Worlds;
 
 /// Adds the worlds that are made of data.
 pub fn add_worlds(worlds: &mut Worlds) {
     worlds.add::<replay::ReplayParams>();
+    worlds.add::<table::TableParams>();
 }

@@ -1,0 +1,173 @@
+//! Tables of one's own as worlds: a CSV or Parquet file, and keys that say which column is what.
+//!
+//! A file is read twice and written down once, as rows of the same width in a file outside of any checkout
+//! ([`cache`]), from which any seed reads any row: memory does not grow with the table. The features of an arm are those
+//! of the arm times those of the context, every one with every other; an arm without features of its own has a block
+//! of the context to itself.
+
+mod arms;
+pub mod cache;
+pub mod describe;
+mod features;
+mod keys;
+mod order;
+mod prepare;
+mod profile;
+#[cfg(test)]
+mod tests;
+mod world;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cahoots_core::ParamError;
+use cahoots_sim::arrivals::Arrivals;
+use cahoots_sim::files::{Files, Located, hexadecimal};
+use cahoots_sim::world::{World, WorldKind};
+use sha2::{Digest as _, Sha256};
+
+pub use self::features::{Feature, Features};
+pub use self::keys::{
+    ArmFeatures, Context, Form, MOST_ARMS, MOST_CLIENTS, MOST_FEATURES, Missing, Order, Others, Scale,
+    TableParams,
+};
+pub use self::profile::Profile;
+pub use self::world::Shape;
+
+use self::cache::{Cached, Meta};
+use self::world::TableWorld;
+
+/// Part of the key of every file of rows: other rules, other files.
+const VERSION: u32 = 1;
+
+/// Tables that this process has opened, by key.
+static OPENED: Mutex<BTreeMap<String, Table>> = Mutex::new(BTreeMap::new());
+
+/// A table that was prepared.
+#[derive(Clone, Debug)]
+pub struct Table {
+    cached: Arc<Cached>,
+    meta: Arc<Meta>,
+}
+
+impl Table {
+    /// What is known of it.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+}
+
+impl TableParams {
+    /// What the rows that are written down depend on, as a hash: not where files are, nor what is done with rows.
+    fn key(&self) -> String {
+        let plain = TableParams {
+            file: String::new(),
+            arms_file: self.arms_file.as_ref().map(|_| String::new()),
+            clients: None,
+            pool: None,
+            arm_features: ArmFeatures::default(),
+            order: Order::default(),
+            reward_noise: 0.0,
+            ..self.clone()
+        };
+        // Keys are in the order of the struct, and floats are written exactly.
+        let text = serde_json::to_string(&(VERSION, plain)).unwrap_or_default();
+        hexadecimal(&Sha256::digest(text.as_bytes())[..16])
+    }
+
+    /// The table, made if it must be.
+    pub fn prepare(&self, file: &Located, arms_file: Option<&Located>) -> Result<Table, ParamError> {
+        match self.opened() {
+            Some(table) => Ok(table),
+            None => {
+                let folder = cache::folder();
+                let cached = prepare::prepare(self, file, arms_file, &folder, &self.key())?;
+                Ok(remember(self.key(), cached))
+            }
+        }
+    }
+
+    /// The table, if it was made before.
+    fn opened(&self) -> Option<Table> {
+        let key = self.key();
+        let known = OPENED.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        known
+            .filter(|table| table.cached.path.exists())
+            .or_else(|| Cached::open(&cache::folder(), &key).map(|cached| remember(key, cached)))
+    }
+
+    /// The table of keys that were read.
+    fn table(&self) -> Result<Table, ParamError> {
+        let read = self.sha256.is_some() && (self.arms_file.is_some() == self.arms_sha256.is_some());
+        read.then(|| self.opened())
+            .flatten()
+            .ok_or_else(|| ParamError::new("file", "must be read first: name it in an experiment file"))
+    }
+}
+
+fn remember(key: String, cached: Cached) -> Table {
+    let table = Table { meta: Arc::new(cached.meta.clone()), cached: Arc::new(cached) };
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner).insert(key, table.clone());
+    table
+}
+
+/// Finds a file, which must be the one that a hash stands for if there is one.
+fn locate(
+    files: &dyn Files,
+    key: &str,
+    path: &str,
+    stated: Option<&String>,
+) -> Result<(Located, String), ParamError> {
+    let found =
+        files.locate(path).map_err(|error| ParamError::new(key, format!("cannot read {path}: {error}")))?;
+    if let Some(stated) = stated.filter(|stated| **stated != found.sha256) {
+        let problem = format!(
+            "{path} is another file than it was (sha256 {:.12} stated, {:.12} now): put the old one back, or leave \
+             the hash out",
+            stated, found.sha256
+        );
+        return Err(ParamError::new(key, problem));
+    }
+    // Only its own name: where it is does not matter for what is in it.
+    let name =
+        Path::new(path).file_name().map_or(path.to_owned(), |name| name.to_string_lossy().into_owned());
+    Ok((found, name))
+}
+
+impl WorldKind for TableParams {
+    const NAME: &'static str = "table";
+    const SUMMARY: &'static str = "a table of your own (CSV, Parquet): rows are decisions";
+
+    fn read_files(self, files: &dyn Files) -> Result<TableParams, ParamError> {
+        self.check_numbers()?;
+        self.check_roles()?;
+        let (file, name) = locate(files, "file", &self.file, self.sha256.as_ref())?;
+        let mut read = TableParams { file: name, sha256: Some(file.sha256.clone()), ..self };
+        let mut arms = None;
+        if let Some(path) = &read.arms_file {
+            let (file, name) = locate(files, "arms_file", path, read.arms_sha256.as_ref())?;
+            (read.arms_file, read.arms_sha256) = (Some(name), Some(file.sha256.clone()));
+            arms = Some(file);
+        }
+        let table = read.prepare(&file, arms.as_ref())?;
+        Shape::of(&read, table.meta())?;
+        Ok(read)
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        self.check_numbers()
+    }
+
+    fn bytes(&self) -> f64 {
+        let shape = self.table().and_then(|table| Ok(Shape::of(self, table.meta())?.bytes(table.meta())));
+        shape.unwrap_or(0.0)
+    }
+
+    fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
+        let table = self.table()?;
+        let (world, schedule) = TableWorld::new(self, &table.cached, &table.meta, horizon, seed)?;
+        let clients = world.setting().users;
+        Ok((Box::new(world), Arrivals::given(schedule, clients)))
+    }
+}
