@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::alternate::Alternation;
 use crate::Fidelity;
 use crate::async_linucb::{self, NewClient};
-use crate::kit::linear::{LinearParams, Ratio};
+use crate::kit::linear::{DrawParams, LinearParams, Ratio};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -178,6 +178,7 @@ impl Params {
                 policy: PolicyKind::LinUcb,
                 sampling_scale: None,
                 perturbation: 1.0,
+                draw: DrawParams::default(),
                 fidelity: self.fidelity,
             },
             ratio: self.ratio.clone(),

@@ -1,12 +1,18 @@
 //! How a learner turns what it knows into a choice. Policies hold no data: they
 //! read a model and draw from the stream of the decision.
 
+mod distribution;
 mod linear;
 mod pick;
 mod radius;
+mod rule;
+#[cfg(test)]
+mod tests;
 mod ucb1;
 
-pub use linear::{LinearModel, LinearPolicy, PolicyKind, pick_open};
-pub use pick::pick;
+pub use distribution::Distribution;
+pub use linear::{LinearModel, LinearPolicy};
+pub use pick::{pick, pick_open};
 pub use radius::{Confidence, Radius};
+pub use rule::{Base, Leaning, Mixture, PolicyKind, Rule};
 pub use ucb1::Ucb1;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::linear::pick_open;
+use super::pick::pick_open;
 use crate::contract::arms::ArmSet;
 use crate::contract::choice::Picked;
 use crate::ids::ArmIndex;

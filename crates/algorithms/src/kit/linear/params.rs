@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+use super::draw::DrawParams;
 use crate::Fidelity;
 
 /// Keys that every linear algorithm takes.
@@ -37,6 +38,9 @@ pub struct LinearParams {
     #[serde(default = "one")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub perturbation: f64,
+    /// How arms are drawn.
+    #[serde(flatten)]
+    pub draw: DrawParams,
     /// Follow the paper's text or its authors' code where they differ.
     #[serde(default)]
     pub fidelity: Fidelity,
@@ -89,7 +93,7 @@ impl LinearParams {
             Fidelity::Authors => Radius::Count,
         });
         let policy = LinearPolicy {
-            kind: self.policy,
+            rule: self.draw.rule(self.policy, setting.dim)?,
             confidence: Confidence::new(form, noise, self.failure_prob, ridge, setting.dim)?,
             sampling_scale: ParamError::not_negative("sampling_scale", self.sampling_scale.unwrap_or(noise))?,
             perturbation: ParamError::positive("perturbation", self.perturbation)?,
