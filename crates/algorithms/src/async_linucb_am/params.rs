@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cahoots_core::policy::{Confidence, PolicyKind, Radius};
+use cahoots_core::policy::{Confidence, Radius};
 use cahoots_core::{LARGEST, LinearStats, ParamError, Plausible, Setting, UserId, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::alternate::Alternation;
 use crate::Fidelity;
 use crate::async_linucb::{self, NewClient};
-use crate::kit::linear::{DrawParams, LinearParams, Ratio};
+use crate::kit::linear::{LinearParams, Ratio};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -175,11 +175,8 @@ impl Params {
                 failure_prob: self.failure_prob,
                 reward_noise: self.reward_noise,
                 radius: self.radius,
-                policy: PolicyKind::LinUcb,
-                sampling_scale: None,
-                perturbation: 1.0,
-                draw: DrawParams::default(),
                 fidelity: self.fidelity,
+                ..LinearParams::default()
             },
             ratio: self.ratio.clone(),
             upload_ratio: self.upload_ratio.clone(),

@@ -76,19 +76,17 @@ impl LinearPolicy {
             }
             Rule::Drawn(mixture) => {
                 let radius = self.confidence.radius(factor.log_det(), model.count);
-                let distribution = self.mixture(mixture, factor, model.count, arms, rng);
-                let arm = distribution.draw(rng);
-                let (mean, width2) = factor.mean_and_width2(&arms.context(arm));
+                let picked = Picked::drawn(&self.mixture(mixture, factor, model.count, arms, rng), rng);
+                let (mean, width2) = factor.mean_and_width2(&arms.context(picked.arm));
                 let width = radius * width2.sqrt();
                 Picked {
-                    arm,
                     score: match mixture.base {
                         Base::Estimates(_) => Some(mean),
                         Base::Bound => Some(mean + width),
                         Base::Models { .. } => None,
                     },
                     interval: Some((mean - width, mean + width)),
-                    probability: Some(distribution.of(arm)),
+                    ..picked
                 }
             }
         }
@@ -157,8 +155,7 @@ impl LinearPolicy {
         scores: &mut Scores,
         rng: &mut Stream,
     ) -> ArmIndex {
-        let direction: Vec<f64> =
-            factor.z().iter().map(|z| z + self.sampling_scale * rng.normal()).collect();
+        let direction: Vec<f64> = factor.z().iter().map(|z| z + self.sampling_scale * rng.normal()).collect();
         factor.score_toward(arms.features(), &direction, scores);
         ArmIndex(scores.highest_mean(offered).arm as u32)
     }

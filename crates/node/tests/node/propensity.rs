@@ -28,8 +28,12 @@ impl App {
     /// Of a client of a federation with this policy, on its own.
     fn new(policy: &str) -> App {
         let folder = tempfile::tempdir().unwrap();
-        let terms =
-            terms(&known(), "async-linucb", &format!("upload_ratio = inf\n{policy}"), Setting::linear(1, 2, 4));
+        let terms = terms(
+            &known(),
+            "async-linucb",
+            &format!("upload_ratio = inf\n{policy}"),
+            Setting::linear(1, 2, 4),
+        );
         let client = Client::builder(known(), FEDERATION, 0).store(folder.path().join("client")).terms(terms);
         let (client, runtime) = (Arc::new(client.open().unwrap()), runtime());
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -90,7 +94,10 @@ fn arms_come_as_often_as_their_stated_probability_says() {
         for _ in 0..DECISIONS {
             let (arm, probability) = app.decide();
             let probability = probability.as_f64().expect("a number");
-            assert!(*stated[arm].get_or_insert(probability) == probability, "{policy}: the model has not changed");
+            assert!(
+                *stated[arm].get_or_insert(probability) == probability,
+                "{policy}: the model has not changed"
+            );
             times[arm] += 1.0;
         }
         let stated = stated.map(|p| p.unwrap_or_else(|| panic!("{policy}: an arm never came: {times:?}")));

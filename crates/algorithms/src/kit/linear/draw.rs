@@ -91,7 +91,8 @@ impl DrawParams {
     }
 }
 
-fn unit(key: &str, value: f64) -> Result<f64, ParamError> {
+/// Refuses anything but a number from 0 to 1.
+pub(crate) fn unit(key: &str, value: f64) -> Result<f64, ParamError> {
     if (0.0..=1.0).contains(&value) {
         return Ok(value);
     }

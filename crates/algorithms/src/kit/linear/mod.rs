@@ -17,11 +17,12 @@ pub use alone::AloneClient;
 pub use apart::Apart;
 pub use downloads::{DownloadIndex, Receiver, Standing};
 pub use draw::DrawParams;
+pub(crate) use draw::unit;
 pub use federated::FederatedLinear;
 pub(crate) use federated::choose_by;
 pub use message::{LinearMsg, Signal};
-pub(crate) use params::some_noise;
 pub use params::{LinearParams, LinearValid};
+pub(crate) use params::{some_noise, tenth};
 pub use ratio::{Ratio, Ratios};
 
 use cahoots_core::Context;

@@ -46,6 +46,22 @@ pub struct LinearParams {
     pub fidelity: Fidelity,
 }
 
+impl Default for LinearParams {
+    fn default() -> LinearParams {
+        LinearParams {
+            ridge: tenth(),
+            failure_prob: tenth(),
+            reward_noise: None,
+            radius: None,
+            policy: PolicyKind::default(),
+            sampling_scale: None,
+            perturbation: one(),
+            draw: DrawParams::default(),
+            fidelity: Fidelity::default(),
+        }
+    }
+}
+
 /// For algorithms that divide by the noise: the schema says that it must be above 0.
 pub(crate) fn some_noise(schema: &mut Schema) {
     if let Some(key) = schema.pointer_mut("/properties/reward_noise").and_then(|key| key.as_object_mut()) {
@@ -54,7 +70,7 @@ pub(crate) fn some_noise(schema: &mut Schema) {
     }
 }
 
-fn tenth() -> f64 {
+pub(crate) fn tenth() -> f64 {
     0.1
 }
 
