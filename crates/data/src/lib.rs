@@ -1,6 +1,8 @@
 //! Data from outside: the papers' datasets, tables of one's own, the worlds that are made of them, and what a policy
 //! would have earned on what another one logged.
 
+pub mod evaluate;
+
 use cahoots_sim::worlds::Worlds;
 
 /// Adds the worlds that are made of data.
