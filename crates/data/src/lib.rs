@@ -2,6 +2,7 @@
 //! would have earned on what another one logged.
 
 pub mod evaluate;
+pub mod rows;
 
 use cahoots_sim::worlds::Worlds;
 

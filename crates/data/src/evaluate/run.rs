@@ -168,6 +168,10 @@ impl<'a> Pass<'a> {
         }
     }
 
+    fn rewards(&self) -> (f64, f64) {
+        self.settings.rewards.unwrap_or(self.log.shape().rewards)
+    }
+
     fn see(&mut self, event: &Event<'_>, used: Use) {
         let shape = self.log.shape();
         with_one(event, &mut self.features);
@@ -223,7 +227,7 @@ impl<'a> Pass<'a> {
         self.groups.add(&self.values);
 
         // The weighted mean so far is known before this row: w (r - c) + c has the mean of w r, since w has the mean 1.
-        let (low, high) = self.settings.rewards.unwrap_or(self.log.shape().rewards);
+        let (low, high) = self.rewards();
         let known = if self.snips.weights > 0.0 { self.snips.mean() } else { (low + high) / 2.0 };
         let centre = known.clamp(low, high);
         self.snips.add(weight, reward);
@@ -237,7 +241,7 @@ impl<'a> Pass<'a> {
     /// The threshold of SWITCH: the smallest of (estimated variance + largest possible bias squared), where rewards beyond
     /// the threshold may be off by all of their range (Wang, Agarwal and Dudik 2017, section 4).
     fn chosen_tau(&self) -> usize {
-        let (low, high) = self.settings.rewards.unwrap_or(self.log.shape().rewards);
+        let (low, high) = self.rewards();
         let score = |index: usize| {
             let (spread, bias) =
                 (self.switched[index].standard_error(), (high - low) * self.beyond[index] / self.weight.count);
@@ -273,19 +277,21 @@ impl<'a> Pass<'a> {
         };
         let of = |moments: &Moments| (moments.mean, moments.standard_error());
         let snips = (self.snips.mean(), self.snips.standard_error());
-        let anytime = &self.anytime;
+        let Sequences { ips, snips: centred, dr, switch } = &self.anytime;
+        // A policy's worth is a mean of rewards, and lies within their range; what is left of it by clipping need not.
+        let (low, high) = self.rewards();
+        let anytime = |sequence: &Anytime| {
+            let (from, to) = sequence.interval();
+            Some(if unclipped { (from.max(low), to.min(high)) } else { (from, to) })
+        };
+        let centred = if unclipped { anytime(centred) } else { None };
+        let switch = if given { anytime(switch) } else { None };
         let estimates = vec![
-            estimate(0, "ips", of(&self.ips), Some(anytime.ips.interval()), assumes::IPS),
-            estimate(1, "snips", snips, unclipped.then(|| anytime.snips.interval()), assumes::SNIPS),
+            estimate(0, "ips", of(&self.ips), anytime(ips), assumes::IPS),
+            estimate(1, "snips", snips, centred, assumes::SNIPS),
             estimate(2, "dm", of(&self.dm), None, assumes::DM),
-            estimate(3, "dr", of(&self.dr), Some(anytime.dr.interval()), assumes::DR),
-            estimate(
-                4,
-                "switch",
-                of(&self.switched[tau]),
-                given.then(|| anytime.switch.interval()),
-                assumes::SWITCH,
-            ),
+            estimate(3, "dr", of(&self.dr), anytime(dr), assumes::DR),
+            estimate(4, "switch", of(&self.switched[tau]), switch, assumes::SWITCH),
         ];
         let logged = self.logged.mean;
         Ok(Evaluation { estimates, logged, diagnostics, fitted_on: self.fitted_on, warnings })

@@ -22,8 +22,11 @@ try:
 except ImportError:
     for name in ("torch", "torch.nn", "torch.nn.functional", "torch.optim", "torch.utils", "torch.utils.data"):
         sys.modules[name] = MagicMock()
-    # Asked for by isinstance, which takes types alone.
-    sys.modules["torch"].Tensor = type("Tensor", (), {})
+    # What is inherited from or asked for by isinstance must be a type.
+    stub = sys.modules["torch"]
+    stub.nn, stub.utils.data = sys.modules["torch.nn"], sys.modules["torch.utils.data"]
+    for place, name in [(stub, "Tensor"), (stub.nn, "Module"), (stub.utils.data, "Dataset")]:
+        setattr(place, name, type(name, (), {}))
 
 import obp
 from obp.ope.estimators import (
@@ -180,7 +183,9 @@ def expected(log, arms, positions, dim, seed, folds, lam, tau, clip):
         estimates[name] = dict(value=float(value), standard_error=float(error),
                                normal=[float(value - z * error), float(value + z * error)])
         if name in anytime:
-            estimates[name]["anytime"] = [float(end) for end in anytime[name]]
+            # A policy's worth is a mean of rewards, and lies within their range; a clipped one need not.
+            start, end = anytime[name] if clip else (max(anytime[name][0], low), min(anytime[name][1], high))
+            estimates[name]["anytime"] = [float(start), float(end)]
     calibration = []
     for place in range(positions):
         rows = position == place
