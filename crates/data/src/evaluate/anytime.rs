@@ -47,7 +47,8 @@ impl Anytime {
         let mean = (0.5 + self.sum) / (self.count + 1.0);
         let spread = (0.25 + self.squares) / (self.count + 1.0);
         self.count += 1.0;
-        let bet = (2.0 * self.level / (spread * self.count * libm::log(1.0 + self.count))).sqrt().min(LARGEST_BET);
+        let bet =
+            (2.0 * self.level / (spread * self.count * libm::log(1.0 + self.count))).sqrt().min(LARGEST_BET);
         // Theorem 2, with v = 4 (x - mean)^2 and psi_E(bet) = (-ln(1 - bet) - bet) / 4.
         self.bets += bet;
         self.weighted += bet * x;

@@ -77,7 +77,7 @@ impl Columns {
     pub fn push(&mut self, event: Event<'_>) -> Result<(), Refusal> {
         let shape = &mut self.shape;
         let row = shape.rows + 1;
-        check(&event, row)?;
+        check(&event, || format!("row {row}"))?;
         let misfit = |what: &str| Refusal::Question(format!("row {row}: {what}"));
         if event.context.len() != shape.features.len() {
             return Err(misfit("as many features as are named"));
@@ -134,13 +134,13 @@ impl Log for Columns {
     }
 }
 
-/// Refuses numbers that are none; `row` counts from 1.
-pub(crate) fn check(event: &Event<'_>, row: u64) -> Result<(), Refusal> {
+/// Refuses numbers that are none.
+pub(crate) fn check(event: &Event<'_>, place: impl Fn() -> String) -> Result<(), Refusal> {
     if !(event.propensity > 0.0 && event.propensity <= 1.0) {
-        return Err(Refusal::Propensity { row, value: event.propensity.to_string() });
+        return Err(Refusal::Propensity { place: place(), value: event.propensity.to_string() });
     }
     let number = |column: &str, value: f64| {
-        let refusal = || Refusal::Number { row, column: column.into(), value: value.to_string() };
+        let refusal = || Refusal::Number { place: place(), column: column.into(), value: value.to_string() };
         if value.is_finite() { Ok(()) } else { Err(refusal()) }
     };
     number("the reward", event.reward)?;
@@ -148,7 +148,7 @@ pub(crate) fn check(event: &Event<'_>, row: u64) -> Result<(), Refusal> {
     if event.target.is_empty() {
         return Ok(());
     }
-    let wrong = |problem: String| Err(Refusal::Probabilities { row, problem });
+    let wrong = |problem: String| Err(Refusal::Probabilities { place: place(), problem });
     if let Some(value) = event.target.iter().find(|p| !(p.is_finite() && **p >= 0.0)) {
         return wrong(format!("have {value} among them"));
     }

@@ -43,7 +43,8 @@ pub fn target(context: u32) -> [f64; 4] {
 
 /// The worth of a policy.
 pub fn worth(policy: impl Fn(u32) -> [f64; 4]) -> f64 {
-    let one = |context| policy(context).iter().enumerate().map(|(arm, p)| p * chance(context, arm)).sum::<f64>();
+    let one =
+        |context| policy(context).iter().enumerate().map(|(arm, p)| p * chance(context, arm)).sum::<f64>();
     (0..CONTEXTS).map(one).sum::<f64>() / f64::from(CONTEXTS)
 }
 

@@ -19,20 +19,20 @@ pub enum Refusal {
     NoPropensities,
     /// A propensity that is none.
     #[error(
-        "row {row}: a propensity of {value}: the probability of what was done lies above 0 and is at most 1. Leave out \
+        "{place}: a propensity of {value}: the probability of what was done lies above 0 and is at most 1. Leave out \
          rows whose probability was not kept, or mend them"
     )]
     Propensity {
-        /// Counted from 1, the header not counted.
-        row: u64,
+        /// Where.
+        place: String,
         /// What stands there.
         value: String,
     },
     /// A number that is none.
-    #[error("row {row}: {column} is {value}, which is no number")]
+    #[error("{place}: {column} is {value}, which is no number")]
     Number {
-        /// Counted from 1, the header not counted.
-        row: u64,
+        /// Where.
+        place: String,
         /// What it is.
         column: String,
         /// What stands there.
@@ -40,11 +40,11 @@ pub enum Refusal {
     },
     /// Probabilities of the target that are none.
     #[error(
-        "row {row}: the probabilities of the policy {problem}: they must be 0 or more and add up to 1 over the arms"
+        "{place}: the probabilities of the policy {problem}: they must be 0 or more and add up to 1 over the arms"
     )]
     Probabilities {
-        /// Counted from 1, the header not counted.
-        row: u64,
+        /// Where.
+        place: String,
         /// What is wrong.
         problem: String,
     },

@@ -211,13 +211,7 @@ impl<'a> Pass<'a> {
         self.ips.add(weight * reward);
         self.dm.add(direct);
         self.dr.add(direct + weight * residual);
-        self.values[..5].copy_from_slice(&[
-            1.0,
-            weight,
-            weight * reward,
-            direct,
-            direct + weight * residual,
-        ]);
+        self.values[..5].copy_from_slice(&[1.0, weight, weight * reward, direct, direct + weight * residual]);
         for (index, tau) in self.taus.iter().enumerate() {
             let kept = if raw <= *tau { raw } else { 0.0 };
             self.switched[index].add(direct + kept * residual);
@@ -243,8 +237,10 @@ impl<'a> Pass<'a> {
     fn chosen_tau(&self) -> usize {
         let (low, high) = self.rewards();
         let score = |index: usize| {
-            let (spread, bias) =
-                (self.switched[index].standard_error(), (high - low) * self.beyond[index] / self.weight.count);
+            let (spread, bias) = (
+                self.switched[index].standard_error(),
+                (high - low) * self.beyond[index] / self.weight.count,
+            );
             spread * spread + bias * bias
         };
         let mut best = 0;
@@ -301,15 +297,14 @@ impl<'a> Pass<'a> {
         if self.settings.bootstrap == 0 {
             return None;
         }
-        let resampled =
-            self.groups.resampled(self.settings.bootstrap, self.settings.seed, 5, |sums, out| {
-                let count = sums[0];
-                out[0] = sums[2] / count;
-                out[1] = if sums[1] > 0.0 { sums[2] / sums[1] } else { 0.0 };
-                out[2] = sums[3] / count;
-                out[3] = sums[4] / count;
-                out[4] = sums[5 + tau] / count;
-            });
+        let resampled = self.groups.resampled(self.settings.bootstrap, self.settings.seed, 5, |sums, out| {
+            let count = sums[0];
+            out[0] = sums[2] / count;
+            out[1] = if sums[1] > 0.0 { sums[2] / sums[1] } else { 0.0 };
+            out[2] = sums[3] / count;
+            out[3] = sums[4] / count;
+            out[4] = sums[5 + tau] / count;
+        });
         let alpha = 1.0 - self.settings.confidence;
         let ends = |list: &Vec<f64>| (quantile(list, alpha / 2.0), quantile(list, 1.0 - alpha / 2.0));
         Some(resampled.iter().map(ends).collect())
@@ -349,7 +344,11 @@ impl<'a> Pass<'a> {
         // A share that rounding alone can make is none.
         if found.never_shown_percent > 1e-9 {
             let (names, count) = self.survey.never(shape);
-            let more = if count > names.len() { format!(", and {} more", count - names.len()) } else { String::new() };
+            let more = if count > names.len() {
+                format!(", and {} more", count - names.len())
+            } else {
+                String::new()
+            };
             let never = names.join(", ") + &more;
             refuse(Refusal::NoOverlap { share: found.never_shown_percent, never })?;
         }
@@ -372,7 +371,8 @@ impl<'a> Pass<'a> {
             ));
         }
         let seen = self.survey.counts.iter().filter(|count| **count > 0).count();
-        if let Some(worst) = found.calibration.as_ref().filter(|worst| worst.standard_errors.abs() > alarm(seen))
+        if let Some(worst) =
+            found.calibration.as_ref().filter(|worst| worst.standard_errors.abs() > alarm(seen))
         {
             warnings.push(format!(
                 "the propensities of {} do not fit how often it was taken: 1/p adds up to {:.3} per decision and not to \

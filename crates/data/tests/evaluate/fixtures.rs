@@ -72,7 +72,11 @@ fn compare(case: &Json, found: &Evaluation) {
             None => assert!(expected["anytime"].is_null(), "{name}: no sequence of {}", estimate.estimator),
         }
         if estimate.estimator == "switch" {
-            assert_eq!(estimate.tau.filter(|tau| tau.is_finite()), case["expected"]["tau"].as_f64(), "{name}");
+            assert_eq!(
+                estimate.tau.filter(|tau| tau.is_finite()),
+                case["expected"]["tau"].as_f64(),
+                "{name}"
+            );
         }
     }
     let seen = &found.diagnostics;

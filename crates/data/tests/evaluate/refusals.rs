@@ -24,7 +24,7 @@ fn propensities_that_are_none_are_refused_with_their_row() {
         let mut log = log(&[(0, 0.5, 1.0)]);
         let row = Row { propensity: wrong, ..Row::default() };
         match log.push_row(&row).unwrap_err() {
-            Refusal::Propensity { row, .. } => assert_eq!(row, 2),
+            Refusal::Propensity { place, .. } => assert_eq!(place, "row 2"),
             other => panic!("{other}"),
         }
     }
