@@ -241,6 +241,9 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
         let client = &mut self.clients[index];
         let arms = self.arms.arm_set(client.host().seat()).expect("worlds offer arms that fit their setting");
         let choice = client.choose(user, arms, &self.keys);
+        if !self.world.answers(self.now, user, choice.arm()) {
+            return;
+        }
         let waits = client.machine().waits();
         self.world.set_waiting(waits);
         let pull = self.world.pull(self.now, user, &self.arms, choice.arm());

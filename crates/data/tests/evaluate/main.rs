@@ -1,0 +1,6 @@
+//! Off-policy evaluation, held against a second implementation and against worlds whose truth is known.
+
+mod coverage;
+mod fixtures;
+mod refusals;
+mod rejection;
