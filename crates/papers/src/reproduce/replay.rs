@@ -6,7 +6,7 @@ use cahoots_lab::LabError;
 use cahoots_lab::run::{Curve, Record};
 
 use super::ReportBuilder;
-use super::claim::Claim;
+use super::claim::{Claim, Verdict};
 use super::measured::{MeasuredExperiment, Runs};
 
 /// Arms on offer, one of which is the user's own: a random choice earns one in so many.
@@ -15,11 +15,6 @@ pub(crate) const ARMS: f64 = 25.0;
 /// Reward, as a multiple of what a random choice earns.
 pub(crate) fn normalised(record: &Record) -> f64 {
     record.reward * ARMS / record.steps as f64
-}
-
-/// Negative, to ask whether it is more.
-pub(crate) fn missed(record: &Record) -> f64 {
-    -normalised(record)
 }
 
 /// The same over time, where one client acts at a tick.
@@ -84,52 +79,50 @@ pub(crate) fn in_every_world(
     for stage in part.stages() {
         let before = report.claims.len();
         check(&World { part, stage }, report)?;
-        for claim in &mut report.claims[before..] {
-            claim.paper = format!("{} ({stage})", claim.paper);
+        for claim in report.claims[before..].iter_mut().filter(|claim| !claim.what.contains(stage)) {
+            claim.what = format!("{}, {stage}", claim.what);
         }
         worlds.push((stage, report.claims[before..].to_vec()));
     }
     let flipped = flipped(&worlds);
     report.note(match flipped.is_empty() {
-        true => "No verdict depends on the choice of features.".to_string(),
+        true => "Nothing that holds with one kind of features is refuted with the other.".to_string(),
         false => format!("The choice of features decides: {}.", flipped.join("; ")),
     });
     Ok(())
 }
 
-/// Claims that come out differently, in words.
+/// Claims that hold in one world and are refuted in another, in words.
 fn flipped(worlds: &[(&str, Vec<Claim>)]) -> Vec<String> {
-    let [(_, first), others @ ..] = worlds else { return Vec::new() };
-    let differs = |at: &usize| others.iter().any(|(_, claims)| claims[*at].verdict != first[*at].verdict);
+    let Some((stage, first)) = worlds.first() else { return Vec::new() };
+    let found = |at: usize, verdict| worlds.iter().any(|(_, claims)| claims[at].verdict == verdict);
+    let differs = |at: &usize| found(*at, Verdict::Holds) && found(*at, Verdict::DoesNotHold);
     let words = |at: usize| {
         let each = worlds.iter().map(|(stage, claims)| format!("{} with {stage}", claims[at].verdict.text()));
-        format!("\"{}: {}\" {}", first[at].what, said(&first[at]), each.collect::<Vec<_>>().join(", "))
+        let what = first[at].what.replace(&format!(" {stage}"), "");
+        let what = what.trim_end_matches(',');
+        format!("\"{what}: {}\" {}", first[at].paper, each.collect::<Vec<_>>().join(", "))
     };
     (0..first.len()).filter(differs).map(words).collect()
-}
-
-/// What the paper says, without the world that was added to it.
-fn said(claim: &Claim) -> &str {
-    claim.paper.rsplit_once(" (").map_or(&claim.paper, |(said, _)| said)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reproduce::Verdict;
 
     #[test]
     fn what_depends_on_the_features_is_said() {
         let claim = |verdict, stage: &str| {
             let mut report = ReportBuilder::default();
-            report.claim("A against B", format!("is better (much) ({stage})"), "", verdict);
+            report.claim(format!("A {stage} against B {stage}"), "is better", "", verdict);
             report.claims.remove(0)
         };
         let worlds = |one, other| vec![("gob", vec![claim(one, "gob")]), ("svd", vec![claim(other, "svd")])];
         assert!(flipped(&worlds(Verdict::Holds, Verdict::Holds)).is_empty());
+        assert!(flipped(&worlds(Verdict::Holds, Verdict::Undecided)).is_empty());
         assert_eq!(
             flipped(&worlds(Verdict::Holds, Verdict::DoesNotHold)),
-            ["\"A against B: is better (much)\" holds with gob, does not hold with svd"]
+            ["\"A against B: is better\" holds with gob, does not hold with svd"]
         );
     }
 }
