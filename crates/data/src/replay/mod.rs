@@ -48,7 +48,7 @@ pub struct ReplayParams {
     /// Features of an item.
     #[schemars(range(min = 1, max = 1000))]
     pub dim: usize,
-    /// The multi-task case: clients have local features too, the same ones again.
+    /// Offers the same features as a user's own once more, for `async-linucb-am`: what all share, and what only this user likes.
     pub shared_features: bool,
     /// Items offered per decision: the one that was taken, and others that its user never took.
     #[schemars(range(min = 2))]

@@ -248,7 +248,9 @@ fn normalised(catalogue: &Catalogue, name: &str, environment: &Environment) -> O
     let run = |params: Params| {
         catalogue.simulate(name, &params, &scenario, 5, Options::default(), &mut |_| true)
     };
-    match run(Params::new()) {
+    let private = name.starts_with("private-") || name.starts_with("cdp-fclub");
+    let params = if private { json!({ "dp_delta": 1e-5 }) } else { json!({}) };
+    match run(Params::try_from(params).unwrap()) {
         Ok(report) => {
             assert_eq!(report.ledger.steps, horizon, "{name}");
             assert!((report.ledger.regret - (horizon as f64 - report.ledger.reward)).abs() < 1e-9);
@@ -277,7 +279,6 @@ fn every_linear_algorithm_runs_on_every_set() {
                 "linucb-shared",
                 "lints-alone",
                 "async-linucb",
-                "async-linucb-am",
                 "sync-linucb",
                 "hetofed",
                 "hetofed-pq",
@@ -290,7 +291,10 @@ fn every_linear_algorithm_runs_on_every_set() {
                 "fclub-dc",
                 "homo",
                 "homo-dc",
+                "cdp-fclub-dc",
                 "private-linucb",
+                "private-fclub",
+                "private-fed-linucb",
             ] {
                 assert!(ran.contains_key(name), "{name} on {kind:?}");
             }
@@ -298,6 +302,20 @@ fn every_linear_algorithm_runs_on_every_set() {
             assert!(kind != Kind::Lastfm || ran["linucb-alone"] > 1.3, "{ran:?}");
         }
     }
+}
+
+#[test]
+fn features_may_be_a_users_own_too() {
+    let mut catalogue = Catalogue::new(ours());
+    crate::add_worlds(&mut catalogue.worlds);
+    let folder = tiny(Kind::Lastfm);
+    let reward = |shared, name| {
+        let params = read(folder.path(), |params| params.shared_features = shared).unwrap();
+        normalised(&catalogue, name, &Environment::of(&params).unwrap())
+    };
+    assert_eq!(reward(false, "async-linucb-am"), None);
+    assert!(reward(true, "async-linucb-am").unwrap() > 1.0);
+    assert_eq!(reward(true, "async-linucb"), reward(false, "async-linucb"), "no matter to others");
 }
 
 #[test]

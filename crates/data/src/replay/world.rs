@@ -87,9 +87,10 @@ impl World for Replay {
         let features = &self.features;
         let rows = || self.pool.iter().map(|item| features.of(*item as usize));
         arms.features.fill(features.dim, rows());
-        match self.setting.local_dims.is_empty() {
-            true => arms.local.reset(0),
-            false => arms.local.fill(features.dim, rows()),
+        if self.setting.local_dims.is_empty() {
+            arms.local.reset(0);
+        } else {
+            arms.local.fill(features.dim, rows());
         }
         arms.plain = 0;
     }
