@@ -1,7 +1,11 @@
 //! Data from outside: the papers' datasets, tables of one's own, the worlds that are made of them, and what a policy
 //! would have earned on what another one logged.
 
+pub mod datasets;
+pub mod features;
+pub mod replay;
 pub mod rows;
+mod say;
 pub mod table;
 #[cfg(test)]
 mod testing;
@@ -10,5 +14,6 @@ use cahoots_sim::worlds::Worlds;
 
 /// Adds the worlds that are made of data.
 pub fn add_worlds(worlds: &mut Worlds) {
+    worlds.add::<replay::ReplayParams>();
     worlds.add::<table::TableParams>();
 }

@@ -245,6 +245,7 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
         self.world.set_waiting(waits);
         let pull = self.world.pull(self.now, user, &self.arms, choice.arm());
         self.books.ledger.pull(&pull);
+        self.books.ledger.random(self.world.random_reward(self.now, user, &self.arms));
         if self.clipped.is_some_and(|(low, high)| pull.reward < low || pull.reward > high) {
             self.books.ledger.clipped_rewards += 1;
         }

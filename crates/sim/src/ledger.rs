@@ -76,6 +76,9 @@ pub struct Totals {
     pub regret: f64,
     /// Realised reward.
     pub reward: f64,
+    /// What arms drawn uniformly from the same offers would have paid in expectation, where the world says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub random_reward: Option<f64>,
     /// Messages.
     #[serde(flatten)]
     pub traffic: Traffic,
@@ -91,6 +94,13 @@ pub struct Totals {
     /// Rewards outside of what the algorithm clips them to.
     #[serde(default)]
     pub clipped_rewards: u64,
+}
+
+impl Totals {
+    /// The reward, as many times what a random choice earns; none where that is not known.
+    pub fn normalised_reward(&self) -> Option<f64> {
+        self.random_reward.filter(|random| *random != 0.0).map(|random| self.reward / random)
+    }
 }
 
 /// What one client's part of a run comes to.
@@ -180,6 +190,13 @@ impl Ledger {
         self.regret += pull.best - pull.expected;
         self.reward += pull.reward;
         self.tally(1, Worth { expected: pull.expected, best: pull.best }, pull.sides);
+    }
+
+    /// What a random choice would have paid in place of the last pull, where that is known.
+    pub fn random(&mut self, expected: Option<f64>) {
+        if let Some(expected) = expected {
+            *self.random_reward.get_or_insert_default() += expected;
+        }
     }
 
     /// Several pulls of one arm.
@@ -314,6 +331,20 @@ mod tests {
         assert_eq!((ledger.regret, ledger.reward), (1.0, 3.0));
         ledger.tick(10);
         assert_eq!(ledger.metrics["reward_global"], 2.0);
+    }
+
+    #[test]
+    fn rewards_are_seen_beside_those_of_a_random_choice_where_these_are_known() {
+        let mut ledger = Ledger::new(10);
+        let pull = Pull { reward: 1.0, expected: 1.0, best: 1.0, sides: None };
+        ledger.pull(&pull);
+        ledger.random(None);
+        assert_eq!((ledger.random_reward, ledger.normalised_reward()), (None, None));
+        for _ in 0..3 {
+            ledger.pull(&pull);
+            ledger.random(Some(0.25));
+        }
+        assert_eq!((ledger.random_reward, ledger.normalised_reward()), (Some(0.75), Some(4.0 / 0.75)));
     }
 
     #[test]

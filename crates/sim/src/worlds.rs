@@ -25,6 +25,7 @@ pub struct KnownWorld {
     read_files: fn(&Environment, &dyn Files) -> Result<Environment, ParamError>,
     check: fn(&Environment) -> Result<(), ParamError>,
     bytes: fn(&Environment) -> Result<f64, ParamError>,
+    ticks: fn(&Environment) -> Result<Option<u64>, ParamError>,
     build: Build,
 }
 
@@ -40,6 +41,11 @@ impl KnownWorld {
             read_files: |environment, files| Environment::of(&environment.read::<W>()?.read_files(files)?),
             check: |environment| environment.read::<W>()?.check(),
             bytes: |environment| Ok(environment.read::<W>()?.bytes()),
+            ticks: |environment| {
+                let keys = environment.read::<W>()?;
+                keys.check()?;
+                keys.ticks()
+            },
             build: |environment, horizon, seed| {
                 let keys = environment.read::<W>()?;
                 keys.check()?;
@@ -118,6 +124,11 @@ impl Worlds {
     /// The least memory that a world takes, in bytes, before any is taken.
     pub fn bytes(&self, environment: &Environment) -> Result<f64, ParamError> {
         (self.kind_of(environment)?.bytes)(environment)
+    }
+
+    /// How many ticks there are, where the world knows.
+    pub fn ticks(&self, environment: &Environment) -> Result<Option<u64>, ParamError> {
+        (self.kind_of(environment)?.ticks)(environment)
     }
 
     /// The world of this seed, and who acts in it when.

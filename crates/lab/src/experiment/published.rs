@@ -48,7 +48,7 @@ pub fn json_schema(catalogue: &Catalogue) -> Json {
                 "items": { "oneOf": algorithms },
             },
         },
-        "required": ["horizon", "environment", "algorithm"],
+        "required": ["environment", "algorithm"],
         "additionalProperties": false,
     })
 }

@@ -238,15 +238,26 @@ fn world(
     let [top, environment, network, rewards] = parts;
     let at =
         |span: &Span, error: toml::de::Error| Complaint::new(span, error.message().trim().to_string(), "");
-    let horizon = top.table.get("horizon").and_then(toml::Value::as_integer).unwrap_or_default();
     let complain = |cell: &Cell, section: &Span, error: &ParamError| point(cell, section, &[], error);
     let named = Environment::new(kind, environment.table.clone());
-    let scenario = Scenario {
-        horizon: u64::try_from(horizon).unwrap_or_default(),
-        environment: catalogue
+    let filled = catalogue
+        .worlds
+        .read_files(&named, inputs)
+        .map_err(|error| complain(environment, &sections.environment_span, &error))?;
+    let horizon = match top.table.get("horizon").and_then(toml::Value::as_integer) {
+        Some(horizon) => u64::try_from(horizon).unwrap_or_default(),
+        None => catalogue
             .worlds
-            .read_files(&named, inputs)
-            .map_err(|error| complain(environment, &sections.environment_span, &error))?,
+            .ticks(&filled)
+            .map_err(|error| complain(environment, &sections.environment_span, &error))?
+            .ok_or_else(|| {
+                let help = "add `horizon = ...`: a whole number of at least 1";
+                Complaint::new(&sections.top_span, "`horizon` is missing", help)
+            })?,
+    };
+    let scenario = Scenario {
+        horizon,
+        environment: filled,
         network: network.table.clone().try_into().map_err(|error| at(&sections.network_span, error))?,
         rewards: rewards.table.clone().try_into().map_err(|error| at(&sections.rewards_span, error))?,
     };
@@ -267,7 +278,10 @@ fn world(
             let steps = arrivals.steps(scenario.horizon);
             Ok((scenario, Known { setting: world.setting().clone(), aim: world.aim(), bytes }, steps))
         }
-        Err(RunError::Environment(error)) => Err(complain(environment, &sections.environment_span, &error)),
+        Err(RunError::Environment(error)) => {
+            let horizon = top.span("horizon").map(|span| ("horizon", span));
+            Err(point(environment, &sections.environment_span, horizon.as_slice(), &error))
+        }
         Err(other) => Err(Complaint::new(&sections.environment_span, other.to_string(), "")),
     }
 }

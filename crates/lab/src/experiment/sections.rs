@@ -12,7 +12,8 @@ use super::{suggest, tree, validate};
 
 /// What a horizon counts.
 pub(super) const TICKS: &str = "Ticks of a run. At a tick, as many clients decide as `arrivals` says: one unless it says \
-     otherwise, so that there are as many decisions as ticks; with \"all\", each of them.";
+     otherwise, so that there are as many decisions as ticks; with \"all\", each of them. May be left out where the world is \
+     made of data: all of them then.";
 
 /// Seeds where a file names none.
 const SEEDS: u64 = 10;
@@ -27,6 +28,8 @@ pub(super) struct Sections {
     pub seeds: Vec<u64>,
     /// Keys above the first section that may be swept.
     pub top: Sweep,
+    /// Where a key is missed that should be there.
+    pub top_span: Span,
     /// The environment as each of its kinds reads it: one, unless `kind` is swept.
     pub environments: Vec<(String, Sweep)>,
     pub environment_span: Span,
@@ -65,7 +68,7 @@ pub(super) fn top() -> Record {
     let fields = vec![
         field("name", Shape::Text, false, "Names the folder of the results; the file's name when absent."),
         field("title", Shape::Text, false, "A line for the figures."),
-        field("horizon", positive, true, TICKS),
+        field("horizon", positive, false, TICKS),
         field(
             "seeds",
             Shape::Union(vec![count, list]),
@@ -128,6 +131,7 @@ pub(super) fn read(catalogue: &Catalogue, source: &Source) -> Result<Sections, V
         title: title.map(|(title, _)| title),
         seeds,
         top,
+        top_span: first,
         environments,
         environment_span,
         network,

@@ -13,7 +13,7 @@ use super::values::{Values, figure};
 use super::words::{Row, comparable, paragraphs};
 use crate::error::LabError;
 use crate::files;
-use crate::results::{self, Theory, grouped, readable};
+use crate::results::{self, Theory, grouped, plus_minus, readable};
 use crate::run::Manifest;
 
 /// Name of the page in a folder of results.
@@ -110,6 +110,15 @@ fn table(manifest: &Manifest, rows: &[Row<'_>]) -> String {
     column("decisions", &|row| whole(row, "steps"));
     column("regret (± 95%)", &|row| Cell::number(row.regret(), row.number("regret_mean")));
     column("reward", &|row| Cell::number(readable(row.number("reward_mean")), row.number("reward_mean")));
+    if rows.iter().any(|row| row.json["normalised_reward_mean"].is_number()) {
+        column("times random (± 95%)", &|row| match row.json["normalised_reward_mean"].as_f64() {
+            Some(times) => {
+                let half = row.json["normalised_reward_ci95"].as_f64();
+                Cell::number(plus_minus(times, half, false), times)
+            }
+            None => Cell::text("-"),
+        });
+    }
     column("messages", &|row| whole(row, "transfers_mean"));
     column("bytes", &|row| whole(row, "bytes_mean"));
     if rows.iter().any(|row| row.json["clusters_mean"].is_number()) {

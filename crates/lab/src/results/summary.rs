@@ -116,6 +116,12 @@ impl Summary {
         self.over(|run| run.reward)
     }
 
+    /// Reward, as many times what a random choice earns; none where the world does not say that.
+    pub fn normalised_reward(&self) -> Option<Estimate> {
+        let values: Option<Vec<f64>> = self.runs.iter().map(Totals::normalised_reward).collect();
+        values.filter(|values| !values.is_empty()).map(Estimate::new)
+    }
+
     /// All charged messages.
     pub fn transfers(&self) -> Estimate {
         self.over(|run| run.traffic.transfers() as f64)
@@ -142,6 +148,11 @@ impl Serialize for Summary {
         row.serialize_entry("regret_vs_first_ci95", &difference.and_then(|difference| difference.ci95))?;
         row.serialize_entry("reward_mean", &reward.mean)?;
         row.serialize_entry("reward_ci95", &reward.ci95)?;
+        if let Some(normalised) = self.normalised_reward() {
+            row.serialize_entry("normalised_reward_mean", &normalised.mean)?;
+            row.serialize_entry("normalised_reward_sd", &normalised.sd)?;
+            row.serialize_entry("normalised_reward_ci95", &normalised.ci95)?;
+        }
         row.serialize_entry("uploads_mean", &mean(|run| run.traffic.uploads))?;
         row.serialize_entry("downloads_mean", &mean(|run| run.traffic.downloads))?;
         row.serialize_entry("peer_messages_mean", &mean(|run| run.traffic.peer_messages))?;

@@ -7,6 +7,7 @@ pub fn table(summaries: &[Summary]) -> String {
     let differs =
         |summary: &Summary| summary.regret_vs_first.as_ref().is_none_or(|difference| difference.mean != 0.0);
     let compared = summaries.len() > 1 && summaries.iter().any(differs);
+    let normalised = summaries.iter().any(|summary| summary.normalised_reward().is_some());
     let objectives = summaries.iter().any(|summary| summary.objective != "local");
     let mut header = vec![
         "entry",
@@ -15,6 +16,7 @@ pub fn table(summaries: &[Summary]) -> String {
         "regret",
         "vs first",
         "reward",
+        "times random",
         "transfers",
         "sent",
         "time per step",
@@ -22,6 +24,7 @@ pub fn table(summaries: &[Summary]) -> String {
     header.retain(|title| match *title {
         "objective" => objectives,
         "vs first" => compared,
+        "times random" => normalised,
         _ => true,
     });
     let mut rows: Vec<Vec<String>> = vec![header.into_iter().map(String::from).collect()];
@@ -44,6 +47,10 @@ pub fn table(summaries: &[Summary]) -> String {
             });
         }
         row.push(readable(summary.reward().mean));
+        if normalised {
+            let times = summary.normalised_reward();
+            row.push(times.map_or("-".into(), |times| plus_minus(times.mean, times.ci95, false)));
+        }
         row.push(grouped(summary.transfers().mean, 0));
         row.push(bytes(summary.over(|run| run.traffic.bytes as f64).mean));
         row.push(duration(summary.ns_per_step));

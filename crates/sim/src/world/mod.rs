@@ -105,6 +105,12 @@ pub trait World: Send {
         None
     }
 
+    /// What an arm drawn uniformly from what `user` was offered at `tick` would have paid in expectation, where rewards are to
+    /// be seen beside that. Only worlds whose rewards mean little by themselves say so.
+    fn random_reward(&mut self, _tick: Tick, _user: UserId, _arms: &ArmBuffer) -> Option<f64> {
+        None
+    }
+
     /// Whether [`World::pull_block`] can be used. Where it cannot, planned pulls are made one by one.
     fn has_blocks(&self) -> bool {
         false
@@ -136,6 +142,12 @@ pub trait WorldKind: Serialize + DeserializeOwned + JsonSchema + 'static {
     /// The least memory that its world takes, in bytes; 0 where that is not known. Known before anything is built.
     fn bytes(&self) -> f64 {
         0.0
+    }
+
+    /// How many ticks there are, where that is not for an experiment to say: an experiment may then leave its horizon out.
+    /// Only called with keys that passed their check.
+    fn ticks(&self) -> Result<Option<u64>, ParamError> {
+        Ok(None)
     }
 
     /// The world of a seed, and who acts in it when. Only called with keys that passed their check, and

@@ -15,7 +15,7 @@ use crate::run::Manifest;
 pub(in crate::results) const FILE: &str = "columns.md";
 
 /// What columns mean that do not come from an experiment file.
-const MEANINGS: [(&str, &str); 62] = [
+const MEANINGS: [(&str, &str); 65] = [
     ("entry", "Number of the entry, from 0, in the order of the experiment file."),
     ("algorithm", "The algorithm's name."),
     ("label", "What the entry is called in tables and figures; no two entries share a label."),
@@ -48,6 +48,12 @@ const MEANINGS: [(&str, &str); 62] = [
     ("reward", "Realised reward so far, summed."),
     ("reward_mean", "Realised reward at the horizon, mean over the seeds."),
     ("reward_ci95", "Half the width of its 95% confidence interval."),
+    (
+        "normalised_reward_mean",
+        "Reward divided by what arms drawn uniformly from the same offers earn in expectation, run by run, mean over the seeds; only where the world says what that is.",
+    ),
+    ("normalised_reward_sd", "Its sample standard deviation over the seeds; empty for one seed."),
+    ("normalised_reward_ci95", "Half the width of its 95% confidence interval (Student's t)."),
     ("uploads_mean", "Messages with statistics from clients to the server, mean over the seeds."),
     ("downloads_mean", "Messages with statistics from the server to clients, mean over the seeds."),
     ("peer_messages_mean", "Messages with statistics between clients, mean over the seeds."),
