@@ -108,7 +108,7 @@ fn takes_masks<A: Algorithm>(scenario: &Scenario) -> bool {
     });
     assert!(others.1 > plain.len() / 2, "{}: hardly an arm was masked", A::NAME);
     let unmoved = (&others.0, &others.2) == (&plain, &states);
-    assert_eq!(unmoved, !DRAWN.contains(&A::NAME), "{}: moved by arms it would not choose, or not", A::NAME);
+    assert!(unmoved || DRAWN.contains(&A::NAME), "{}: moved by arms it would not choose", A::NAME);
     let half = run::<A>(&params, scenario, about_half);
     assert!(half.1 > plain.len() / 2 && half.0 != plain, "{}: masks that never mattered", A::NAME);
     true
