@@ -99,13 +99,10 @@ pub(super) fn fixed(about: &About<'_>, found: &Evaluation, settings: &Settings) 
     let least = settings.least_propensity.unwrap_or(about.shape.propensities.0);
     let _ = writeln!(
         text,
-        "Normal and bootstrap intervals hold as logs grow. The one at any time holds for every length of the log, and for\n\
-         all at once (Waudby-Smith and Ramdas 2023, theorem 2), where rewards stay within {} to {} and no propensity is\n\
-         below {}. For snips it is that of ips with rewards held against the weighted mean so far; dr and switch take\n\
-         models of earlier rows alone for it.",
-        readable(low),
-        readable(high),
-        readable(least),
+        "Normal and bootstrap intervals hold as logs grow (beyond 10,000 rows, groups of them are resampled). The one at\n\
+         any time holds for every length of the log, and for all at once (Waudby-Smith and Ramdas 2023, theorem 2), where\n\
+         rewards stay within {low} to {high} and no propensity is below {least}. For snips it is that of ips with rewards held\n\
+         against the weighted mean so far; dr and switch take models of earlier rows alone for it.",
     );
     if settings.tau.is_none() {
         text += "switch has one with a stated --tau alone.\n";
