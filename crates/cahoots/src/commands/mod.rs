@@ -6,6 +6,7 @@ pub(crate) mod client;
 #[cfg(feature = "contract")]
 pub mod contract;
 pub(crate) mod environments;
+pub(crate) mod evaluate;
 pub(crate) mod keys;
 pub(crate) mod merge;
 pub(crate) mod operate;

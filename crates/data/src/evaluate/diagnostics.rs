@@ -40,7 +40,7 @@ pub struct Calibration {
     pub arm: String,
     /// Sum of 1/p over its decisions, per decision of all: 1 where propensities are right.
     pub mean: f64,
-    /// How far that is from 1, in standard errors.
+    /// How far that is from 1, in standard errors: the largest that the smallest propensity allows.
     pub standard_errors: f64,
 }
 

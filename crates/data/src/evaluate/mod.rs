@@ -20,6 +20,7 @@ mod settings;
 mod sums;
 mod survey;
 mod target;
+mod verdict;
 
 pub use anytime::Anytime;
 pub use columns::{Columns, Row};

@@ -13,6 +13,7 @@ use super::settings::Settings;
 use super::sums::{Moments, Weighted};
 use super::survey::{Survey, Use, purpose, with_one};
 use super::target::{Policy, Target};
+use super::verdict::verdict;
 
 /// Thresholds that SWITCH is tried with where none is given.
 const TAUS: [f64; 11] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0, f64::INFINITY];
@@ -87,6 +88,7 @@ struct Pass<'a> {
     beyond: Vec<f64>,
     weights: Weights,
     never: f64,
+    never_shown: Vec<bool>,
     clipped: u64,
     groups: Groups,
     anytime: Sequences,
@@ -157,6 +159,7 @@ impl<'a> Pass<'a> {
             dr: Moments::default(),
             weights: Weights::default(),
             never: 0.0,
+            never_shown: vec![false; shape.cells()],
             clipped: 0,
             log,
             survey,
@@ -166,6 +169,10 @@ impl<'a> Pass<'a> {
             taus,
             anytime,
         }
+    }
+
+    fn least(&self) -> f64 {
+        self.settings.least_propensity.unwrap_or(self.log.shape().propensities.0)
     }
 
     fn rewards(&self) -> (f64, f64) {
@@ -197,6 +204,7 @@ impl<'a> Pass<'a> {
             direct_past += probability * self.past.fitted.predict(first + arm, &self.features);
             if self.survey.counts[first + arm] == 0 {
                 never += probability;
+                self.never_shown[first + arm] = true;
             }
         }
         let residual = reward - model.predict(cell, &self.features);
@@ -255,7 +263,8 @@ impl<'a> Pass<'a> {
     fn finish(self) -> Result<Evaluation, Refusal> {
         let tau = self.chosen_tau();
         let diagnostics = self.diagnostics();
-        let warnings = self.refuse_or_warn(&diagnostics)?;
+        let never: Vec<usize> = (0..self.never_shown.len()).filter(|cell| self.never_shown[*cell]).collect();
+        let warnings = verdict(&diagnostics, &never, self.survey, self.log.shape(), self.settings)?;
         let bootstrap = self.bootstrap(tau);
         let law = Normal::standard();
         let z = law.inverse_cdf(0.5 + self.settings.confidence / 2.0);
@@ -322,88 +331,8 @@ impl<'a> Pass<'a> {
             tail_index: self.weights.tail_index(),
             never_shown_percent: 100.0 * self.never / self.weight.count.max(1.0),
             clipped: self.clipped,
-            calibration: self.survey.calibration(self.log.shape()),
+            calibration: self.survey.calibration(self.log.shape(), self.least()),
             least_propensity: self.log.shape().propensities.0,
         }
-    }
-
-    /// What the log cannot answer, refused; or said, where that was asked for.
-    fn refuse_or_warn(&self, found: &Diagnostics) -> Result<Vec<String>, Refusal> {
-        let shape = self.log.shape();
-        if found.rows == 0 {
-            return Err(Refusal::Empty);
-        }
-        let mut warnings = Vec::new();
-        let mut refuse = |refusal: Refusal| {
-            if !self.settings.force {
-                return Err(refusal);
-            }
-            warnings.push(format!("by --force: {refusal}"));
-            Ok(())
-        };
-        // A share that rounding alone can make is none.
-        if found.never_shown_percent > 1e-9 {
-            let (names, count) = self.survey.never(shape);
-            let more = if count > names.len() {
-                format!(", and {} more", count - names.len())
-            } else {
-                String::new()
-            };
-            let never = names.join(", ") + &more;
-            refuse(Refusal::NoOverlap { share: found.never_shown_percent, never })?;
-        }
-        if found.effective < self.settings.least_effective {
-            let (rows, effective) = (found.rows, found.effective);
-            refuse(Refusal::FewEffective { rows, effective, floor: self.settings.least_effective })?;
-        }
-        // One in a thousand right logs is warned of, however many arms there are.
-        let alarm = |tests: usize| Normal::standard().inverse_cdf(1.0 - 0.0005 / tests.max(1) as f64);
-        if found.mean_weight_off.abs() > alarm(1) {
-            let why = if found.mean_weight < 1.0 {
-                "the log may never take arms that the policy takes, or propensities are too large"
-            } else {
-                "propensities are too small"
-            };
-            warnings.push(format!(
-                "weights have a mean of {:.3} and not of 1, by {:.1} standard errors: {why}",
-                found.mean_weight,
-                found.mean_weight_off.abs()
-            ));
-        }
-        let seen = self.survey.counts.iter().filter(|count| **count > 0).count();
-        if let Some(worst) =
-            found.calibration.as_ref().filter(|worst| worst.standard_errors.abs() > alarm(seen))
-        {
-            warnings.push(format!(
-                "the propensities of {} do not fit how often it was taken: 1/p adds up to {:.3} per decision and not to \
-                 1, by {:.1} standard errors",
-                worst.arm,
-                worst.mean,
-                worst.standard_errors.abs()
-            ));
-        }
-        if found.largest_share > 0.05 {
-            warnings.push(format!(
-                "one decision has {:.0}% of all weight: the estimates hang on it",
-                100.0 * found.largest_share
-            ));
-        }
-        if found.tail_index.is_some_and(|index| index < 2.0) && found.largest_share > 0.001 {
-            warnings.push(format!(
-                "the weights' tail is heavy (index {:.1}, below 2): normal and bootstrap intervals may be too narrow",
-                found.tail_index.unwrap_or_default()
-            ));
-        }
-        if found.clipped > 0 {
-            warnings.push(format!(
-                "{} weights were cut to {}: ips, snips and dr are biased towards what the log does there",
-                found.clipped,
-                self.settings.clip.unwrap_or_default()
-            ));
-        }
-        if !self.groups.are_rows() && self.settings.bootstrap > 0 {
-            warnings.push("the bootstrap draws groups of rows, since there are more than 10,000 rows".into());
-        }
-        Ok(warnings)
     }
 }

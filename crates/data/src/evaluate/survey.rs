@@ -23,8 +23,8 @@ pub(crate) enum Use {
 pub struct Survey {
     /// How often each arm was taken, in each position.
     pub counts: Vec<u64>,
-    /// Sums of 1/p and 1/p^2, likewise.
-    inverse: Vec<(f64, f64)>,
+    /// Sums of 1/p, likewise.
+    inverse: Vec<f64>,
     /// Decisions in each position.
     positions: Vec<u64>,
     /// Sums of the models: one part for each fold, and one for the half that a policy is made from.
@@ -58,7 +58,7 @@ impl Survey {
         let range = settings.rewards.unwrap_or(shape.rewards);
         let mut survey = Survey {
             counts: vec![0; cells],
-            inverse: vec![(0.0, 0.0); cells],
+            inverse: vec![0.0; cells],
             positions: vec![0; shape.positions.len()],
             sums: Ridge::new(settings.folds + 1, cells, features, settings.ridge, range),
         };
@@ -80,9 +80,7 @@ impl Survey {
             let cell = shape.cell(event.position, event.arm as usize);
             survey.counts[cell] += 1;
             survey.positions[event.position as usize] += 1;
-            let inverse = 1.0 / event.propensity;
-            survey.inverse[cell].0 += inverse;
-            survey.inverse[cell].1 += inverse * inverse;
+            survey.inverse[cell] += 1.0 / event.propensity;
             with_one(&event, &mut features);
             let fold = match purpose(target, settings, event.row) {
                 Use::Fit => settings.folds,
@@ -94,21 +92,15 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Arms that the log never shows in a position that it has, by name: a few, and how many there are.
-    pub(crate) fn never(&self, shape: &Shape) -> (Vec<String>, usize) {
-        let never: Vec<usize> = (0..self.counts.len()).filter(|cell| self.counts[*cell] == 0).collect();
-        (never.iter().take(5).map(|cell| shape.cell_name(*cell)).collect(), never.len())
-    }
-
-    /// The mean of 1/p over the decisions for an arm, per decision of all, is 1 where propensities are what they are
-    /// said to be: the arm that is farthest from it, in standard errors.
-    pub(crate) fn calibration(&self, shape: &Shape) -> Option<Calibration> {
+    /// The sum of 1/p over the decisions for an arm, per decision of all, is 1 where propensities are what they are said
+    /// to be: the arm that is farthest from it, in standard errors. Those are the largest that a smallest propensity of
+    /// `least` allows: the spread of what was seen says too little where rare decisions have most of the weight.
+    pub(crate) fn calibration(&self, shape: &Shape, least: f64) -> Option<Calibration> {
         let one = |cell: usize| {
             let rows = self.positions[cell / shape.arms.len()] as f64;
-            let (sum, squares) = self.inverse[cell];
-            let mean = sum / rows;
-            let error = ((squares / rows - mean * mean).max(0.0) / rows).sqrt();
-            // An arm that is always taken has no spread, and is right.
+            let mean = self.inverse[cell] / rows;
+            // Var(1/p where it was taken, else 0) is at most 1/least - 1. An arm that is always taken is right.
+            let error = ((1.0 / least - 1.0) / rows).sqrt();
             let off = if error > 0.0 { (mean - 1.0) / error } else { 0.0 };
             Calibration { arm: shape.cell_name(cell), mean, standard_errors: off }
         };

@@ -2,5 +2,6 @@
 
 mod coverage;
 mod fixtures;
+mod open_bandit;
 mod refusals;
 mod rejection;

@@ -191,7 +191,9 @@ def expected(log, arms, positions, dim, seed, folds, lam, tau, clip):
         rows = position == place
         for arm in range(arms):
             inverse = np.where((action == arm) & rows, 1 / pscore, 0)[rows]
-            calibration.append((inverse.mean(), (inverse.mean() - 1) / (inverse.std() / math.sqrt(rows.sum()))))
+            # The largest standard error that the smallest propensity allows.
+            error = math.sqrt((1 / pscore.min() - 1) / rows.sum())
+            calibration.append((inverse.mean(), (inverse.mean() - 1) / error))
     worst = max(calibration, key=lambda pair: abs(pair[1]))
     return dict(
         estimates=estimates,
