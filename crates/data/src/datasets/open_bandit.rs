@@ -41,24 +41,25 @@ pub struct Part {
 /// What is in a folder, part by part.
 pub fn parts(folder: &Folder<'_>) -> Result<Vec<Part>, DataError> {
     let mut parts = Vec::new();
-    let mut look = |name: String, before: &str, campaign: &str, known: [Option<u64>; 2]| -> Result<(), DataError> {
-        let items = folder.find(&format!("{before}item_context.csv"))?;
-        let log = folder.find(&format!("{before}{campaign}.csv"))?;
-        match (log, items) {
-            (Some(log), Some(items)) => {
-                let [known_impressions, known_items] = known;
-                parts.push(Part { name, log, items, known_impressions, known_items });
+    let mut look =
+        |name: String, before: &str, campaign: &str, known: [Option<u64>; 2]| -> Result<(), DataError> {
+            let items = folder.find(&format!("{before}item_context.csv"))?;
+            let log = folder.find(&format!("{before}{campaign}.csv"))?;
+            match (log, items) {
+                (Some(log), Some(items)) => {
+                    let [known_impressions, known_items] = known;
+                    parts.push(Part { name, log, items, known_impressions, known_items });
+                }
+                (Some(_), None) => {
+                    folder.need(&format!("{before}item_context.csv"))?;
+                }
+                (None, Some(_)) if !before.is_empty() => {
+                    folder.need(&format!("{before}{campaign}.csv"))?;
+                }
+                _ => {}
             }
-            (Some(_), None) => {
-                folder.need(&format!("{before}item_context.csv"))?;
-            }
-            (None, Some(_)) if !before.is_empty() => {
-                folder.need(&format!("{before}{campaign}.csv"))?;
-            }
-            _ => {}
-        }
-        Ok(())
-    };
+            Ok(())
+        };
     for (policy, impressions) in POLICIES.iter().zip(IMPRESSIONS) {
         for ((campaign, impressions), items) in CAMPAIGNS.iter().zip(impressions).zip(ITEMS) {
             let name = format!("{policy}/{campaign}");
@@ -124,8 +125,7 @@ impl Part {
     pub fn impressions(&self) -> Result<Impressions, DataError> {
         let items = self.items()?;
         let records = Records::open(&self.log, Dialect::Commas)?;
-        let columns =
-            columns(&records, ["timestamp", "item_id", "position", "click", "propensity_score"])?;
+        let columns = columns(&records, ["timestamp", "item_id", "position", "click", "propensity_score"])?;
         let all = |prefix: &str| -> Vec<usize> {
             let named = |name: &String| name.starts_with(prefix);
             records.header().iter().enumerate().filter(|(_, name)| named(name)).map(|(at, _)| at).collect()

@@ -14,7 +14,7 @@ use crate::print;
 ///
 /// Known are HetRec 2011 Last.fm, Delicious (whole, and reduced) and MovieLens; MovieLens ml-latest-small, 20M, 25M and others of
 /// the same files; the Open Bandit Dataset. Files may be plain or gzipped. Every row is read; what is not as it should be is
-/// said with file and line. Exit code 2 where the folder holds no set, a damaged one, or other counts than published.
+/// said with file and line. Exit code 2 where the folder holds no set, a damaged one, or other counts than expected.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -32,8 +32,7 @@ Examples:
 
 pub(super) fn run(args: &Args) -> Result<(), LabError> {
     stop::exit_on_ctrl_c();
-    let report =
-        check(&Folder::new(&Here, &args.dir)).map_err(|error| LabError::Input(error.to_string()))?;
+    let report = check(&Folder::new(&Here, &args.dir)).map_err(|error| LabError::Input(error.to_string()))?;
     if args.json {
         let json = serde_json::to_string(&report).map_err(|error| LabError::Failed(error.to_string()))?;
         print::out(&(json + "\n"))?;
@@ -45,7 +44,7 @@ pub(super) fn run(args: &Args) -> Result<(), LabError> {
         return Ok(());
     }
     Err(LabError::Input(format!(
-        "{}: {} not as published: something is missing or was changed; the original is at {}",
+        "{}: {} not as expected: something is missing or was changed; the original is at {}",
         args.dir,
         differing.join(", "),
         report.source
@@ -56,13 +55,13 @@ fn text(report: &Report, dir: &str) -> String {
     let mut out = format!("{dir}: {}, {}\n\n", report.dataset, report.title);
     let verdict = |count: &Count| match count.known {
         None => "-".to_string(),
-        Some(known) if known == count.found => "as published".into(),
-        Some(known) => format!("published: {}", grouped(known as f64, 0)),
+        Some(known) if known == count.found => "as expected".into(),
+        Some(known) => format!("expected: {}", grouped(known as f64, 0)),
     };
     let rows: Vec<Vec<String>> = report
         .counts
         .iter()
-        .map(|count| vec![format!("  {}", count.what), grouped(count.found as f64, 0), verdict(count)])
+        .map(|count| vec![count.what.clone(), grouped(count.found as f64, 0), verdict(count)])
         .collect();
     out += &print::columns(&rows);
     out.push('\n');
@@ -76,9 +75,13 @@ fn text(report: &Report, dir: &str) -> String {
     }
     if let Some(content) = &report.content {
         let _ = writeln!(out, "content: {content}");
-        let _ = writeln!(out, "\nIn an experiment file:\n  [environment]\n  kind = \"replay\"\n  data = {dir:?}");
+        let _ =
+            writeln!(out, "\nIn an experiment file:\n  [environment]\n  kind = \"replay\"\n  data = {dir:?}");
         let name = report.dataset;
-        let _ = writeln!(out, "Features are computed once, or ahead of time by `cahoots data prepare {name} {dir}`.");
+        let _ = writeln!(
+            out,
+            "Features are computed once, or ahead of time by `cahoots data prepare {name} {dir}`."
+        );
     }
     out
 }

@@ -76,7 +76,8 @@ pub(super) fn run(args: &Args) -> Result<(), LabError> {
             None => {
                 let features = compute(&set, variant, dim);
                 if !cache.put(&set, variant, &features) {
-                    let problem = format!("cannot write {}: set CAHOOTS_CACHE to another folder", path.display());
+                    let problem =
+                        format!("cannot write {}: set CAHOOTS_CACHE to another folder", path.display());
                     return Err(LabError::Failed(problem));
                 }
                 features
