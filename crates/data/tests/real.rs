@@ -36,7 +36,7 @@ fn normalised(environment: &Value, algorithm: &str, seeds: u64) -> (f64, f64) {
     let horizon = catalogue.worlds.ticks(&read).unwrap().unwrap();
     let scenario: Scenario =
         serde_json::from_value(json!({ "horizon": horizon, "environment": read })).unwrap();
-    let params = Params::try_from(&json!({ "ridge": 0.2, "radius": { "fixed": 0.3 } })).unwrap();
+    let params = Params::try_from(json!({ "ridge": 0.2, "radius": { "fixed": 0.3 } })).unwrap();
     let run = |seed| {
         let report = catalogue
             .simulate(algorithm, &params, &scenario, seed, Options::default(), &mut |_| true)
