@@ -34,11 +34,13 @@ fn normalised(environment: &Value, algorithm: &str, seeds: u64) -> (f64, f64) {
     let read = serde_json::from_value(environment.clone()).unwrap();
     let read = catalogue.worlds.read_files(&read, &Here).unwrap();
     let horizon = catalogue.worlds.ticks(&read).unwrap().unwrap();
-    let scenario: Scenario = serde_json::from_value(json!({ "horizon": horizon, "environment": read })).unwrap();
-    let params = Params::try_from(&json!({ "ridge": 0.2, "radius": { "fixed": 0.3 } })).unwrap();
+    let scenario: Scenario =
+        serde_json::from_value(json!({ "horizon": horizon, "environment": read })).unwrap();
+    let params = Params::try_from(json!({ "ridge": 0.2, "radius": { "fixed": 0.3 } })).unwrap();
     let run = |seed| {
-        let report =
-            catalogue.simulate(algorithm, &params, &scenario, seed, Options::default(), &mut |_| true).unwrap();
+        let report = catalogue
+            .simulate(algorithm, &params, &scenario, seed, Options::default(), &mut |_| true)
+            .unwrap();
         assert_eq!(report.ledger.steps, horizon);
         report.ledger.normalised_reward().unwrap()
     };
@@ -96,7 +98,10 @@ fn one_model_per_user_and_one_for_all_earn_what_others_measured() {
         for (algorithm, expected) in [("linucb-alone", Some(alone)), ("linucb-shared", shared)] {
             let (mean, deviation) = normalised(&environment, algorithm, 8);
             if let Some(expected) = expected {
-                assert!((mean - expected).abs() < 0.05 + 3.0 * deviation, "{mean} (sd {deviation}), not {expected}");
+                assert!(
+                    (mean - expected).abs() < 0.05 + 3.0 * deviation,
+                    "{mean} (sd {deviation}), not {expected}"
+                );
             }
         }
     }

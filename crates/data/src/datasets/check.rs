@@ -55,8 +55,9 @@ pub fn check(folder: &Folder<'_>) -> Result<Report, DataError> {
     let set = load(folder, Some(kind))?;
     let known = |what: &str| set.kind.known().iter().find(|(name, _)| *name == what).map(|(_, known)| *known);
     let counts = set.counts.iter();
-    let counts =
-        counts.map(|(what, found)| Count { what: (*what).into(), found: *found, known: known(what) }).collect();
+    let counts = counts
+        .map(|(what, found)| Count { what: (*what).into(), found: *found, known: known(what) })
+        .collect();
     let mut missing = Vec::new();
     for name in files(kind) {
         if !folder.has(name)? {
@@ -100,17 +101,21 @@ fn logs(folder: &Folder<'_>) -> Result<Report, DataError> {
             clicks += u64::from(shown.click);
         }
         sample &= impressions == open_bandit::SAMPLE;
-        let (known, items) = part.known.unzip();
-        let known = if impressions == open_bandit::SAMPLE { Some(open_bandit::SAMPLE) } else { known };
+        let is_sample = impressions == open_bandit::SAMPLE;
+        let known = if is_sample { Some(open_bandit::SAMPLE) } else { part.known_impressions };
         let name = &part.name;
         counts.push(Count { what: format!("{name}: impressions"), found: impressions, known });
-        counts.push(Count { what: format!("{name}: items"), found: part.items()?.into(), known: items });
+        counts.push(Count {
+            what: format!("{name}: items"),
+            found: part.items()?.into(),
+            known: part.known_items,
+        });
         counts.push(Count { what: format!("{name}: clicks"), found: clicks, known: None });
     }
     let there = |name: &String| parts.iter().any(|part| part.name == *name);
-    let all = open_bandit::POLICIES.iter().flat_map(|policy| {
-        open_bandit::CAMPAIGNS.iter().map(move |campaign| format!("{policy}/{campaign}"))
-    });
+    let all = open_bandit::POLICIES
+        .iter()
+        .flat_map(|policy| open_bandit::CAMPAIGNS.iter().map(move |campaign| format!("{policy}/{campaign}")));
     let missing = all.filter(|name| !there(name)).map(|name| format!("{name}/")).collect();
     let mut notes = vec!["logged decisions: for `cahoots evaluate` and the environment `table`".to_string()];
     if sample {

@@ -166,6 +166,10 @@ impl WorldKind for ReplayParams {
             let problem = format!("there are {events} events: lower it, or leave it out for all of them");
             return Err(ParamError::new("horizon", problem));
         }
+        if set.documents.words.is_empty() {
+            let problem = "nothing was said of its items (no tags, no genres), so that they have no features";
+            return Err(ParamError::new("data", problem));
+        }
         let users = selection.users();
         if let Some(servers) = self.servers.filter(|servers| *servers > users) {
             let problem = format!("must be at most the number of users ({users}), not {servers}");
@@ -181,7 +185,8 @@ impl WorldKind for ReplayParams {
         if let Some(servers) = self.servers {
             setting = setting.with_hosts(self.hosts(users, servers, seed));
         }
-        let mut told = Told::new(format!("features of {} ({}, {})", set.kind.name(), self.features.name(), self.dim));
+        let mut told =
+            Told::new(format!("features of {} ({}, {})", set.kind.name(), self.features.name(), self.dim));
         let cache = Cache::usual_for(&set);
         let features = features(&set, self.features, self.dim, cache.as_ref(), &mut |round, residual| {
             told.now_and_then(|| format!("round {round}, residual {residual:.1e}"));
