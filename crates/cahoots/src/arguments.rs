@@ -32,6 +32,7 @@ enum Command {
     Report(commands::report::Args),
     Algorithms(commands::algorithms::Args),
     Environments(commands::environments::Args),
+    Data(commands::data::Args),
     Serve(commands::serve::Args),
     Client(commands::client::Args),
     Status(commands::operate::Status),
@@ -60,6 +61,7 @@ cahoots: federated bandit learning
   cahoots reproduce --list         the papers' tables and figures, paper beside ours
   cahoots algorithms               what can be run; with a name, its parameters
   cahoots environments             the worlds to run it in; with a name, their keys
+  cahoots data describe FILE       a table of your own, and the experiment that it makes
   cahoots plan ...                 thresholds from a communication budget
   cahoots audit                    measured privacy against stated privacy
   cahoots merge DIR ...            the parts of a run (run --shard K/N) into the whole
@@ -130,6 +132,7 @@ fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
         Some(Command::Report(args)) => commands::report::run(&args, &known.simulated),
         Some(Command::Algorithms(args)) => commands::algorithms::run(&args, &known.simulated),
         Some(Command::Environments(args)) => commands::environments::run(&args, &known.simulated),
+        Some(Command::Data(args)) => commands::data::run(&args),
         Some(Command::Serve(args)) => commands::serve::run(&args, &known.live),
         Some(Command::Client(args)) => commands::client::run(&args, &known.live),
         Some(Command::Status(args)) => commands::operate::status(&args),

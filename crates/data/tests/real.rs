@@ -53,13 +53,16 @@ fn mean_and_deviation(values: &[f64]) -> (f64, f64) {
 fn scratch() {
     let Ok(environment) = std::env::var("SCRATCH") else { return };
     for environment in environment.split(';') {
-    let environment: Value = serde_json::from_str(environment).unwrap();
-    let seeds = std::env::var("SEEDS").map_or(2, |seeds| seeds.parse().unwrap());
-    for algorithm in ["linucb-alone", "linucb-shared"] {
-        let begun = std::time::Instant::now();
-        let (values, steps) = normalised(&environment, algorithm, seeds);
-        let (mean, deviation) = mean_and_deviation(&values);
-        eprintln!("{environment} {algorithm} {steps}: {mean:.3} sd {deviation:.3} {values:.2?} ({:.1?})", begun.elapsed());
-    }
+        let environment: Value = serde_json::from_str(environment).unwrap();
+        let seeds = std::env::var("SEEDS").map_or(2, |seeds| seeds.parse().unwrap());
+        for algorithm in ["linucb-alone", "linucb-shared"] {
+            let begun = std::time::Instant::now();
+            let (values, steps) = normalised(&environment, algorithm, seeds);
+            let (mean, deviation) = mean_and_deviation(&values);
+            eprintln!(
+                "{environment} {algorithm} {steps}: {mean:.3} sd {deviation:.3} {values:.2?} ({:.1?})",
+                begun.elapsed()
+            );
+        }
     }
 }

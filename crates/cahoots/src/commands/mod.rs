@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod client;
 #[cfg(feature = "contract")]
 pub mod contract;
+pub(crate) mod data;
 pub(crate) mod environments;
 pub(crate) mod keys;
 pub(crate) mod merge;

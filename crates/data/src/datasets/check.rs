@@ -55,8 +55,9 @@ pub fn check(folder: &Folder<'_>) -> Result<Report, DataError> {
     let set = load(folder, Some(kind))?;
     let known = |what: &str| set.kind.known().iter().find(|(name, _)| *name == what).map(|(_, known)| *known);
     let counts = set.counts.iter();
-    let counts =
-        counts.map(|(what, found)| Count { what: (*what).into(), found: *found, known: known(what) }).collect();
+    let counts = counts
+        .map(|(what, found)| Count { what: (*what).into(), found: *found, known: known(what) })
+        .collect();
     let mut missing = Vec::new();
     for name in files(kind) {
         if !folder.has(name)? {
@@ -108,9 +109,9 @@ fn logs(folder: &Folder<'_>) -> Result<Report, DataError> {
         counts.push(Count { what: format!("{name}: clicks"), found: clicks, known: None });
     }
     let there = |name: &String| parts.iter().any(|part| part.name == *name);
-    let all = open_bandit::POLICIES.iter().flat_map(|policy| {
-        open_bandit::CAMPAIGNS.iter().map(move |campaign| format!("{policy}/{campaign}"))
-    });
+    let all = open_bandit::POLICIES
+        .iter()
+        .flat_map(|policy| open_bandit::CAMPAIGNS.iter().map(move |campaign| format!("{policy}/{campaign}")));
     let missing = all.filter(|name| !there(name)).map(|name| format!("{name}/")).collect();
     let mut notes = vec!["logged decisions: for `cahoots evaluate` and the environment `table`".to_string()];
     if sample {

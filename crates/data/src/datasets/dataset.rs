@@ -143,7 +143,8 @@ impl Gathering {
             event.item = number(&items, event.item).unwrap_or_default();
         }
         let documents = documents(&items, &self.tags, self.assignments);
-        let mut set = Dataset { kind, users, items, events, timed, documents, counts, content: String::new() };
+        let mut set =
+            Dataset { kind, users, items, events, timed, documents, counts, content: String::new() };
         set.content = set.hash();
         Ok(set)
     }
@@ -153,8 +154,10 @@ impl Gathering {
 fn documents(items: &[u32], tags: &BTreeMap<u64, String>, mut given: Vec<(u32, u64)>) -> Documents {
     given.sort_unstable();
     let used: BTreeSet<u64> = given.iter().map(|(_, tag)| *tag).collect();
-    let split: BTreeMap<u64, Vec<String>> =
-        used.iter().map(|tag| (*tag, tags.get(tag).map_or(Vec::new(), |text| words(text).collect()))).collect();
+    let split: BTreeMap<u64, Vec<String>> = used
+        .iter()
+        .map(|tag| (*tag, tags.get(tag).map_or(Vec::new(), |text| words(text).collect())))
+        .collect();
     let all: BTreeSet<&str> = split.values().flatten().map(String::as_str).collect();
     let numbers: BTreeMap<&str, u32> = all.iter().zip(0..).map(|(word, number)| (*word, number)).collect();
     let split: BTreeMap<u64, Vec<u32>> = split

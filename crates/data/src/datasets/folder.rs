@@ -47,9 +47,8 @@ impl<'a> Folder<'a> {
 
     /// A file that must be there.
     pub fn need(&self, name: &str) -> Result<PathBuf, DataError> {
-        self.find(name)?.ok_or_else(|| {
-            DataError::plain(format!("there is no {name} or {name}.gz in {}", self.path))
-        })
+        self.find(name)?
+            .ok_or_else(|| DataError::plain(format!("there is no {name} or {name}.gz in {}", self.path)))
     }
 
     /// Whether a file is there.

@@ -242,7 +242,17 @@ fn dated(folder: &Folder<'_>, stem: &str, columns: [&str; 3]) -> Result<Dated, D
         (false, 6) => Form::Days,
         (false, _) => Form::Seconds,
     };
-    begins(&records, &columns, if timestamps { 4 } else if matches!(form, Form::Days) { 6 } else { 9 })?;
+    begins(
+        &records,
+        &columns,
+        if timestamps {
+            4
+        } else if matches!(form, Form::Days) {
+            6
+        } else {
+            9
+        },
+    )?;
     Ok(Dated { records, form })
 }
 

@@ -92,7 +92,9 @@ impl Kind {
             Kind::Ml20m | Kind::Ml25m | Kind::Movielens => {
                 "research use, cite Harper and Konstan 2015; not to be passed on unless its README.txt allows it"
             }
-            Kind::OpenBandit => "CC BY 4.0 (the sample in the package obp: Apache 2.0); cite Saito et al. 2020",
+            Kind::OpenBandit => {
+                "CC BY 4.0 (the sample in the package obp: Apache 2.0); cite Saito et al. 2020"
+            }
         }
     }
 
@@ -152,12 +154,9 @@ impl Kind {
                 ("tags", 13_222),
                 ("tag assignments", 47_957),
             ],
-            Kind::MlLatestSmall => &[
-                ("users", 610),
-                ("movies", 9742),
-                ("events", 100_836),
-                ("tag assignments", 3683),
-            ],
+            Kind::MlLatestSmall => {
+                &[("users", 610), ("movies", 9742), ("events", 100_836), ("tag assignments", 3683)]
+            }
             Kind::Ml20m => &[
                 ("users", 138_493),
                 ("movies", 27_278),

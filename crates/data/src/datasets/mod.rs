@@ -148,13 +148,9 @@ pub fn loaded(content: &str) -> Option<Arc<Dataset>> {
 /// The files that a set is made of, those that may be missing among them.
 pub fn files(kind: Kind) -> &'static [&'static str] {
     match kind {
-        Kind::Lastfm => &[
-            "user_taggedartists.dat",
-            "tags.dat",
-            "artists.dat",
-            "user_artists.dat",
-            "user_friends.dat",
-        ],
+        Kind::Lastfm => {
+            &["user_taggedartists.dat", "tags.dat", "artists.dat", "user_artists.dat", "user_friends.dat"]
+        }
         Kind::Delicious => &["user_taggedbookmarks.dat", "tags.dat", "user_contacts-timestamps.dat"],
         Kind::DeliciousReduced => &[
             "user_bookmarks_pairs.tsv",

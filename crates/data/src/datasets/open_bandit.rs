@@ -117,8 +117,7 @@ impl Part {
     pub fn impressions(&self) -> Result<Impressions, DataError> {
         let items = self.items()?;
         let records = Records::open(&self.log, Dialect::Commas)?;
-        let columns =
-            columns(&records, ["timestamp", "item_id", "position", "click", "propensity_score"])?;
+        let columns = columns(&records, ["timestamp", "item_id", "position", "click", "propensity_score"])?;
         let all = |prefix: &str| -> Vec<usize> {
             let named = |name: &String| name.starts_with(prefix);
             records.header().iter().enumerate().filter(|(_, name)| named(name)).map(|(at, _)| at).collect()

@@ -136,7 +136,8 @@ impl Records {
         })?;
         self.seen.borrow_mut().since_row = 0;
         if !more && self.seen.borrow().last.is_some_and(|last| last != b'\n') {
-            let problem = "the last line has no end: the file may be cut short (if it is whole, add a line end)";
+            let problem =
+                "the last line has no end: the file may be cut short (if it is whole, add a line end)";
             return Err(DataError::at(&self.file, self.reader.position().line(), problem));
         }
         Ok(more)
@@ -184,7 +185,11 @@ fn text(field: &[u8]) -> Cow<'_, str> {
 }
 
 fn shortened(text: &str) -> String {
-    if text.chars().count() <= 80 { text.into() } else { text.chars().take(77).chain("...".chars()).collect() }
+    if text.chars().count() <= 80 {
+        text.into()
+    } else {
+        text.chars().take(77).chain("...".chars()).collect()
+    }
 }
 
 /// What went by.

@@ -14,7 +14,18 @@ const ITEMS: u32 = 90;
 /// Items, tags and users belong to one taste each, by their number.
 const TASTES: u32 = 3;
 const TAGS: [&str; 12] = [
-    "rock", "jazz", "folk", "hard rock", "free_jazz", "neo-folk", "80's", "café", "banjo", "loud", "smoky", "campfire",
+    "rock",
+    "jazz",
+    "folk",
+    "hard rock",
+    "free_jazz",
+    "neo-folk",
+    "80's",
+    "café",
+    "banjo",
+    "loud",
+    "smoky",
+    "campfire",
 ];
 
 /// What a user took: (user, item, number of the moment), user by user.
@@ -90,7 +101,8 @@ pub fn write(kind: Kind, folder: &Path) -> io::Result<()> {
             for (user, item, moment) in taken() {
                 let _ = writeln!(ratings, "{user}\t{item}\t3.5\t1\t{}\t2006\t23\t17\t16", 1 + moment % 12);
             }
-            let (mut movies, mut genres) = ("id\ttitle\timdbID\n".to_string(), "movieID\tgenre\n".to_string());
+            let (mut movies, mut genres) =
+                ("id\ttitle\timdbID\n".to_string(), "movieID\tgenre\n".to_string());
             for movie in 1..=ITEMS {
                 let _ = writeln!(movies, "{movie}\tMovie {movie}\t{}", 100 + movie);
                 let _ = writeln!(genres, "{movie}\t{}", TAGS[tags_of(movie)[0]]);
@@ -122,11 +134,16 @@ pub fn write(kind: Kind, folder: &Path) -> io::Result<()> {
             for item in 0..5 {
                 let _ = writeln!(items, "{item},{item},0.{item}");
             }
-            let mut log = ",timestamp,item_id,position,click,propensity_score,user_feature_0,user-item_affinity_0\n"
-                .to_string();
+            let mut log =
+                ",timestamp,item_id,position,click,propensity_score,user_feature_0,user-item_affinity_0\n"
+                    .to_string();
             for row in 0..40 {
                 let (item, click) = (row % 5, u8::from(row % 13 == 0));
-                let _ = writeln!(log, "{row},2019-11-24 00:00:{row:02},{item},{},{click},0.2,ab{item},0.0", 1 + row % 3);
+                let _ = writeln!(
+                    log,
+                    "{row},2019-11-24 00:00:{row:02},{item},{},{click},0.2,ab{item},0.0",
+                    1 + row % 3
+                );
             }
             files.extend([("random/all/item_context.csv", items), ("random/all/all.csv", log)]);
         }

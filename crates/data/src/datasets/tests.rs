@@ -61,7 +61,8 @@ fn events_are_as_the_papers_count_them() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
     write("tags.dat", "tagID\ttagValue\n1\trock\n2\tpop\n");
-    let row = |user, artist, tag, day, month, year| format!("{user}\t{artist}\t{tag}\t{day}\t{month}\t{year}\n");
+    let row =
+        |user, artist, tag, day, month, year| format!("{user}\t{artist}\t{tag}\t{day}\t{month}\t{year}\n");
     let rows = [
         row(2, 9, 1, 1, 4, 2009),
         row(2, 9, 2, 1, 4, 2009), // a second tag at once
@@ -188,7 +189,10 @@ fn what_is_damaged_is_said_with_file_and_line() {
         said("tags.dat", |text| text.replacen("2\tjazz", "1\tjazz", 1)),
         "tags.dat, line 3: tag 1 is there twice"
     );
-    assert!(said("tags.dat", |text| text.replacen("12\tcampfire\n", "", 1)).ends_with("tag 12 is not in tags.dat"));
+    assert!(
+        said("tags.dat", |text| text.replacen("12\tcampfire\n", "", 1))
+            .ends_with("tag 12 is not in tags.dat")
+    );
     assert_eq!(said("tags.dat", |_| String::new()), "tags.dat is empty: a header was expected");
     assert_eq!(
         said(lastfm, |text| text.lines().next().unwrap().to_string() + "\n"),
@@ -234,7 +238,8 @@ fn other_sets_are_as_strict() {
         reduced("user_bookmarks_pairs.tsv", |text| text.replacen("\t1\n", "\t2\n", 1)),
         "user_bookmarks_pairs.tsv, line 2: has_tags: 0 or 1 was expected, not 2"
     );
-    let bandit = |change: fn(String) -> String| complaint(Kind::OpenBandit, "random/all/all.csv", text(change));
+    let bandit =
+        |change: fn(String) -> String| complaint(Kind::OpenBandit, "random/all/all.csv", text(change));
     assert_eq!(
         bandit(|text| text.replacen(",0.2,", ",0,", 1)),
         "all.csv, line 2: propensity_score: a probability above 0 was expected"
@@ -281,7 +286,9 @@ fn a_folder_is_one_set_or_none() {
     let path = folder.path().to_str().unwrap();
     assert!(load(&Folder::new(&Here, path), Some(Kind::Lastfm)).is_ok(), "whoever says which one is heard");
     let empty = tempfile::tempdir().unwrap();
-    assert!(said(empty.path()).starts_with("DIR is no dataset that is known: none of user_taggedartists.dat, "));
+    assert!(
+        said(empty.path()).starts_with("DIR is no dataset that is known: none of user_taggedartists.dat, ")
+    );
     let missing = tiny(Kind::Movielens);
     fs::remove_file(missing.path().join("tags.csv")).unwrap();
     let error = load_from(missing.path()).unwrap_err().to_string();

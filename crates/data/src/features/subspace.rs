@@ -52,7 +52,8 @@ pub fn leading(
         image = turn(&image, n, width, &rotation, width);
         let wanted = count.min(width);
         let largest = values.first().copied().unwrap_or_default().max(f64::MIN_POSITIVE);
-        let residual = (0..wanted).map(|k| off(&block, &image, n, width, k, values[k])).fold(0.0, f64::max) / largest;
+        let residual =
+            (0..wanted).map(|k| off(&block, &image, n, width, k, values[k])).fold(0.0, f64::max) / largest;
         progress(round, residual);
         if residual <= RESIDUAL || round == ROUNDS {
             let keep: Vec<usize> = (0..wanted).filter(|k| values[*k] > 1e-12 * largest).collect();

@@ -56,12 +56,11 @@ pub fn tfidf(documents: &Documents) -> Sparse {
     for (word, _) in &documents.entries {
         frequency[*word as usize] += 1;
     }
-    let idf: Vec<f64> = frequency
-        .iter()
-        .map(|df| libm::log((1.0 + items as f64) / (1.0 + f64::from(*df))) + 1.0)
-        .collect();
+    let idf: Vec<f64> =
+        frequency.iter().map(|df| libm::log((1.0 + items as f64) / (1.0 + f64::from(*df))) + 1.0).collect();
     let row = |item: usize| {
-        let weights = documents.of(item).iter().map(|(word, times)| (*word, f64::from(*times) * idf[*word as usize]));
+        let weights =
+            documents.of(item).iter().map(|(word, times)| (*word, f64::from(*times) * idf[*word as usize]));
         let mut weights: Vec<(u32, f64)> = weights.collect();
         let length = weights.iter().map(|(_, weight)| weight * weight).sum::<f64>().sqrt();
         weights.iter_mut().for_each(|(_, weight)| *weight /= length);

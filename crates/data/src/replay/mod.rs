@@ -175,7 +175,8 @@ impl WorldKind for ReplayParams {
         if let Some(servers) = self.servers {
             setting = setting.with_hosts(self.hosts(users, servers, seed));
         }
-        let mut told = Told::new(format!("features of {} ({}, {})", set.kind.name(), self.features.name(), self.dim));
+        let mut told =
+            Told::new(format!("features of {} ({}, {})", set.kind.name(), self.features.name(), self.dim));
         let cache = Cache::usual_for(&set);
         let features = features(&set, self.features, self.dim, cache.as_ref(), &mut |round, residual| {
             told.now_and_then(|| format!("round {round}, residual {residual:.1e}"));

@@ -37,7 +37,8 @@ impl Order {
             Order::Shuffled => draw.shuffle(&mut places),
             Order::RandomUser => return Ok(by_random_users(selection, draw)),
             Order::Time if !set.timed => {
-                let problem = format!("{} has no times: use \"shuffled\" or \"random-user\"", set.kind.name());
+                let problem =
+                    format!("{} has no times: use \"shuffled\" or \"random-user\"", set.kind.name());
                 return Err(ParamError::new("order", problem));
             }
             // Stable: what happened at once stays in the order of the file.

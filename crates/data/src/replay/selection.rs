@@ -45,7 +45,11 @@ impl Selection {
         match free {
             Some(free) if free + 1 < arms => Err(ParamError::new(
                 "arms",
-                format!("must be at most {}: some user never took only {free} of the {} items", free + 1, set.items.len()),
+                format!(
+                    "must be at most {}: some user never took only {free} of the {} items",
+                    free + 1,
+                    set.items.len()
+                ),
             )),
             _ => Ok(selection),
         }
@@ -82,7 +86,8 @@ impl Selection {
             events.iter().map(|(event, user)| (*user, set.events[*event as usize].item)).collect();
         pairs.sort_unstable();
         pairs.dedup();
-        let starts = (0..=chosen.len()).map(|user| pairs.partition_point(|pair| (pair.0 as usize) < user)).collect();
+        let starts =
+            (0..=chosen.len()).map(|user| pairs.partition_point(|pair| (pair.0 as usize) < user)).collect();
         Ok(Selection { events, starts, taken: pairs.into_iter().map(|(_, item)| item).collect() })
     }
 

@@ -109,7 +109,9 @@ fn negatives_are_uniform_over_what_was_never_taken() {
     let taken = selection.taken(user as usize);
     let chance = (params.arms - 1) as f64 / (set.items.len() - taken.len()) as f64;
     let error = (seeds as f64 * chance * (1.0 - chance)).sqrt();
-    for (item, count) in counts.iter().enumerate().filter(|(item, _)| taken.binary_search(&(*item as u32)).is_err()) {
+    for (item, count) in
+        counts.iter().enumerate().filter(|(item, _)| taken.binary_search(&(*item as u32)).is_err())
+    {
         assert!((count - seeds as f64 * chance).abs() < 5.0 * error, "item {item}: {count}");
     }
 }
@@ -157,7 +159,8 @@ fn orders_are_what_they_say() {
     }
     // Users with few events are as likely at first as others: the first of them has its tenth well before the
     // last has its last.
-    let nth = |number: u32, n: usize| by_user.iter().enumerate().filter(|(_, place)| user(place) == number).nth(n);
+    let nth =
+        |number: u32, n: usize| by_user.iter().enumerate().filter(|(_, place)| user(place) == number).nth(n);
     assert!(nth(0, 9).unwrap().0 < by_user.len() / 2 + by_user.len() / 4);
 }
 
@@ -194,7 +197,10 @@ fn users_are_chosen_by_how_much_they_did() {
         "top_users: there are 12 users with at least 1 events"
     );
     assert!(said(|params| params.arms = 89).starts_with("arms: must be at most "));
-    assert_eq!(said(|params| params.servers = Some(13)), "servers: must be at most the number of users (12), not 13");
+    assert_eq!(
+        said(|params| params.servers = Some(13)),
+        "servers: must be at most the number of users (12), not 13"
+    );
     let all = params.ticks().unwrap().unwrap();
     assert_eq!(
         params.build(all + 1, 0).err().unwrap().to_string(),
@@ -223,7 +229,10 @@ fn keys_know_the_content_and_not_the_place() {
     let error = read(movies.path(), |params| params.content = Some(content.clone())).unwrap_err();
     assert!(error.to_string().starts_with("content: ") && error.to_string().contains("holds other data"));
     let nowhere = ReplayParams { content: Some("00".into()), ..Default::default() };
-    assert_eq!(nowhere.build(1, 0).err().unwrap().to_string(), "data: name the folder that holds 00: data = \"DIR\"");
+    assert_eq!(
+        nowhere.build(1, 0).err().unwrap().to_string(),
+        "data: name the folder that holds 00: data = \"DIR\""
+    );
     let nothing = ReplayParams::default();
     assert_eq!(nothing.build(1, 0).err().unwrap().key, "data");
 }
@@ -245,9 +254,8 @@ fn normalised(catalogue: &Catalogue, name: &str, environment: &Environment) -> O
     let horizon = catalogue.worlds.ticks(environment).unwrap().unwrap();
     let scenario: Scenario =
         serde_json::from_value(json!({ "horizon": horizon, "environment": environment })).unwrap();
-    let run = |params: Params| {
-        catalogue.simulate(name, &params, &scenario, 5, Options::default(), &mut |_| true)
-    };
+    let run =
+        |params: Params| catalogue.simulate(name, &params, &scenario, 5, Options::default(), &mut |_| true);
     match run(Params::new()) {
         Ok(report) => {
             assert_eq!(report.ledger.steps, horizon, "{name}");
