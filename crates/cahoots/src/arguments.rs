@@ -64,6 +64,7 @@ cahoots: federated bandit learning
   cahoots environments             the worlds to run it in; with a name, their keys
   cahoots evaluate LOG ...         what a policy would have earned, from what another one logged
   cahoots data check DIR           which dataset a folder holds; also prepare
+  cahoots data describe FILE       a table of your own, and the experiment that it makes
   cahoots plan ...                 thresholds from a communication budget
   cahoots audit                    measured privacy against stated privacy
   cahoots merge DIR ...            the parts of a run (run --shard K/N) into the whole

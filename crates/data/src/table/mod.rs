@@ -164,6 +164,10 @@ impl WorldKind for TableParams {
         shape.unwrap_or(0.0)
     }
 
+    fn ticks(&self) -> Result<Option<u64>, ParamError> {
+        Ok(Some(self.table()?.meta().rows))
+    }
+
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
         let table = self.table()?;
         let (world, schedule) = TableWorld::new(self, &table.cached, &table.meta, horizon, seed)?;

@@ -272,6 +272,11 @@ impl World for TableWorld {
         Pull { reward, expected: reward, best, sides: None }
     }
 
+    fn random_reward(&mut self, tick: Tick, _user: UserId, _arms: &ArmBuffer) -> Option<f64> {
+        self.hold(tick);
+        Some(self.pays.1 / self.offered.len() as f64)
+    }
+
     fn reward_range(&self) -> Option<(f64, f64)> {
         let (least, most) = self.meta.rewards.unwrap_or((0.0, 1.0));
         Some((least.min(0.0), most.max(0.0)))

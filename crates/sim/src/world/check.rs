@@ -48,6 +48,17 @@ pub(crate) fn pool(kind: PoolKind, pool_size: usize, arms: usize) -> Result<(), 
     Ok(())
 }
 
+/// Refuses what no parameter can turn by.
+pub(crate) fn drift(radians: f64, dim: usize) -> Result<(), ParamError> {
+    if !(0.0..=1000.0).contains(&radians) {
+        return Err(ParamError::new("drift", format!("must lie between 0 and 1000, not {radians}")));
+    }
+    if radians > 0.0 && dim < 2 {
+        return Err(ParamError::new("drift", "one feature cannot turn: raise dim, or leave drift out"));
+    }
+    Ok(())
+}
+
 /// Refuses a distance that no two unit vectors have.
 pub(crate) fn separation(value: f64) -> Result<(), ParamError> {
     ParamError::not_negative("separation", value)?;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contextual::{Contextual, RewardNoise};
-use super::linear::{LinearLaw, LinearParams};
+use super::linear::{LinearLaw, LinearParams, is_zero};
 use super::pool::PoolKind;
 use super::vectors::{anisotropic, centres, on_sphere};
 use super::{World, WorldKind, WorldPart, check};
@@ -58,6 +58,11 @@ pub struct ClusteredParams {
     pub changes: Vec<u64>,
     /// What changes at those ticks.
     pub changing: Changing,
+    /// Radians that all parameters turn in 1000 ticks, pair of features by pair: how far clusters are apart stays. 0
+    /// where they do not.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    #[serde(skip_serializing_if = "is_zero")]
+    pub drift: f64,
 }
 
 /// What changes at a change.
@@ -112,6 +117,7 @@ impl Default for ClusteredParams {
             assignment: Assignment::Random,
             changes: Vec::new(),
             changing: Changing::Parameters,
+            drift: 0.0,
         }
     }
 }
@@ -230,6 +236,7 @@ impl ClusteredParams {
             arrivals: self.arrivals.clone(),
             pool: self.pool,
             pool_size: self.pool_size,
+            drift: self.drift,
         }
     }
 }

@@ -39,6 +39,16 @@ pub struct LinearParams {
     /// Rows of a finite pool; unused when the pool is `ball`.
     #[schemars(range(min = 1))]
     pub pool_size: usize,
+    /// Radians that the parameter turns in 1000 ticks, pair of features by pair; 0 where it stays.
+    #[schemars(range(min = 0.0, max = 1000.0))]
+    #[serde(skip_serializing_if = "is_zero")]
+    pub drift: f64,
+}
+
+/// What does not drift is written as it was before anything did: runs keep their keys.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+pub(crate) fn is_zero(drift: &f64) -> bool {
+    *drift == 0.0
 }
 
 impl Default for LinearParams {
@@ -51,6 +61,7 @@ impl Default for LinearParams {
             arrivals: ArrivalLaw::default(),
             pool: PoolKind::Ball,
             pool_size: 1000,
+            drift: 0.0,
         }
     }
 }
@@ -64,6 +75,7 @@ impl WorldKind for LinearParams {
         check::count("dim", self.dim)?;
         check::pool(self.pool, self.pool_size, self.arms)?;
         check::deviation("reward_noise", self.reward_noise)?;
+        check::drift(self.drift, self.dim)?;
         self.arrivals.check()
     }
 
@@ -104,7 +116,32 @@ pub(crate) struct LinearLaw {
     changes: Vec<Tick>,
     clients: usize,
     epoch: usize,
+    /// Radians per tick that parameters turn, and how far they have.
+    drift: f64,
+    turned: Turned,
     source: Source,
+}
+
+/// Where a parameter is by now.
+#[derive(Default)]
+struct Turned {
+    sine: f64,
+    cosine: f64,
+    theta: Vec<f64>,
+}
+
+impl Turned {
+    /// A parameter after its turn: neighbouring features in pairs, so that all parameters keep their lengths and their
+    /// distances from each other. Of an odd number of features the last stays.
+    fn of(&mut self, theta: &[f64]) -> &[f64] {
+        self.theta.clear();
+        let (pairs, last) = theta.as_chunks::<2>();
+        for [x, y] in pairs {
+            self.theta.extend([self.cosine * x - self.sine * y, self.sine * x + self.cosine * y]);
+        }
+        self.theta.extend(last);
+        &self.theta
+    }
 }
 
 enum Source {
@@ -122,12 +159,14 @@ impl LinearLaw {
             Source::Ball { rows: vec![0.0; arms * dim] }
         } else {
             let pool = Pool::new(seed, pool, size, dim, arms);
-            let fits = (thetas.len() / dim).saturating_mul(size) <= LARGEST_TABLE;
+            let fits = (thetas.len() / dim).saturating_mul(size) <= LARGEST_TABLE && params.drift == 0.0;
             let thetas = if fits { thetas.chunks_exact(dim) } else { [].chunks_exact(dim) };
             let table = thetas.flat_map(|theta| pool.products(theta)).collect();
             Source::Pool { pool, table, size }
         };
-        LinearLaw { dim, thetas, clusters, changes: Vec::new(), clients: params.clients, epoch: 0, source }
+        let clients = params.clients;
+        let (drift, turned) = (params.drift / 1000.0, Turned::default());
+        LinearLaw { dim, thetas, clusters, changes: Vec::new(), clients, epoch: 0, drift, turned, source }
     }
 
     /// At these ticks clients go on to the next list of clusters.
@@ -139,12 +178,17 @@ impl LinearLaw {
 impl Law for LinearLaw {
     fn at(&mut self, tick: Tick) {
         self.epoch = self.changes.partition_point(|change| *change <= tick);
+        if self.drift > 0.0 {
+            let angle = self.drift * tick.saturating_sub(1) as f64;
+            (self.turned.sine, self.turned.cosine) = libm::sincos(angle);
+        }
     }
 
     fn draw(&mut self, user: UserId, draw: &mut Draw, expected: &mut [f64]) {
         let place = self.epoch * self.clients + user.index();
         let cluster = self.clusters.get(place).map_or(0, |&cluster| cluster as usize);
         let theta = &self.thetas[cluster * self.dim..][..self.dim];
+        let theta = if self.drift > 0.0 { self.turned.of(theta) } else { theta };
         match &mut self.source {
             Source::Ball { rows } => {
                 in_ball(draw, self.dim, rows);
@@ -223,6 +267,58 @@ mod tests {
             let Source::Pool { table, .. } = &mut law.source else { unreachable!() };
             *table = kept;
         }
+    }
+
+    /// What the arms of an offer are worth, and their features.
+    fn offered(world: &mut dyn World, tick: Tick) -> (Vec<f64>, Vec<Vec<f64>>, f64) {
+        let mut arms = ArmBuffer::default();
+        world.offer(tick, UserId(0), &mut arms);
+        let pulls = (0..25).map(|arm| world.pull(tick, UserId(0), &arms, ArmIndex(arm)));
+        let (worth, best): (Vec<f64>, Vec<f64>) = pulls.map(|pull| (pull.expected, pull.best)).unzip();
+        (worth, rows(&arms.features), best[0])
+    }
+
+    #[test]
+    fn a_parameter_that_drifts_turns_by_the_stated_angle() {
+        for (pool, dim) in [(PoolKind::Ball, 6), (PoolKind::Gaussian, 6), (PoolKind::Ball, 5)] {
+            let params = LinearParams { pool, dim, drift: 0.7, ..Default::default() };
+            let (mut world, _) = params.build(10_000, 6).unwrap();
+            let (mut still, _) = LinearParams { drift: 0.0, ..params }.build(10_000, 6).unwrap();
+            let theta = centres(6, 1, dim, 0.0, on_sphere).unwrap();
+            for tick in [1, 501, 1001, 4001] {
+                let angle = 0.7 * (tick - 1) as f64 / 1000.0;
+                let mut now = theta.clone();
+                for pair in now.as_chunks_mut::<2>().0 {
+                    let [x, y] = *pair;
+                    *pair = [angle.cos() * x - angle.sin() * y, angle.sin() * x + angle.cos() * y];
+                }
+                if dim == 6 {
+                    assert!((dot(&now, &theta) - angle.cos()).abs() < 1e-12, "as far as is said");
+                }
+                let (worth, features, best) = offered(world.as_mut(), tick);
+                let (before, same, _) = offered(still.as_mut(), tick);
+                assert_eq!(features, same, "the same arms are offered");
+                for (worth, row) in worth.iter().zip(&features) {
+                    assert!((worth - dot(&now, row)).abs() < 1e-12);
+                }
+                let largest = worth.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                assert_eq!(best, largest, "regret is against what is best by now");
+                assert_eq!(worth == before, tick == 1);
+            }
+        }
+        let error =
+            |drift, dim| LinearParams { drift, dim, ..Default::default() }.check().unwrap_err().to_string();
+        assert_eq!(error(0.1, 1), "drift: one feature cannot turn: raise dim, or leave drift out");
+        assert_eq!(error(-1.0, 2), "drift: must lie between 0 and 1000, not -1");
+        assert_eq!(error(f64::NAN, 2), "drift: must lie between 0 and 1000, not NaN");
+    }
+
+    #[test]
+    fn a_world_that_stays_is_written_as_ever() {
+        let written = toml::to_string(&LinearParams::default()).unwrap();
+        assert!(!written.contains("drift"), "{written}");
+        let drifting = toml::to_string(&LinearParams { drift: 0.5, ..Default::default() }).unwrap();
+        assert!(drifting.contains("drift = 0.5"), "{drifting}");
     }
 
     #[test]

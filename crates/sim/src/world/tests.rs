@@ -2,7 +2,9 @@
 
 use cahoots_core::{ArmBuffer, ArmIndex, NodeId, Seat, Seating, Tiles, UserId};
 
-use super::World;
+use super::clustered::{Assignment, ClusteredParams};
+use super::pool::PoolKind;
+use super::{World, WorldKind as _};
 use crate::environment::Environment;
 use crate::worlds::Worlds;
 
@@ -145,4 +147,41 @@ fn every_host_meets_the_same_worlds() {
         }
     }
     assert_eq!(hash, 13_330_610_145_900_339_604);
+}
+
+#[test]
+fn clusters_that_drift_turn_together() {
+    // One arm that all are offered: what it is worth to a cluster follows from where the cluster is.
+    let params = ClusteredParams {
+        clients: 2,
+        clusters: Some(2),
+        assignment: Assignment::Even,
+        pool: PoolKind::Gaussian,
+        dim: 2,
+        arms: 1,
+        drift: 0.25,
+        ..Default::default()
+    };
+    let (mut world, _) = params.build(10_000, 3).unwrap();
+    let (mut still, _) = ClusteredParams { drift: 0.0, ..params.clone() }.build(10_000, 3).unwrap();
+    let angle = |world: &mut dyn World, user: u32, tick| {
+        let mut arms = ArmBuffer::default();
+        world.offer(tick, UserId(user), &mut arms);
+        let row: Vec<f64> = arms.features.row(0).collect();
+        let worth = world.pull(tick, UserId(user), &arms, ArmIndex(0)).expected;
+        (row, worth)
+    };
+    for tick in [1u64, 2001, 9001] {
+        let turn = 0.25 * (tick - 1) as f64 / 1000.0;
+        for user in 0..2 {
+            let ((row, worth), (same, before)) =
+                (angle(world.as_mut(), user, tick), angle(still.as_mut(), user, tick));
+            assert_eq!(row, same);
+            // In the plane, worth is the cosine of the angle between; on which side it is, is not seen.
+            let then = before.acos();
+            let near = [then + turn, then - turn].iter().any(|angle| (worth - angle.cos()).abs() < 1e-9);
+            assert!(near, "{tick}: {worth} from {before} by {turn}");
+        }
+    }
+    assert_eq!(ClusteredParams { drift: -0.1, ..params.clone() }.check().unwrap_err().key, "drift");
 }

@@ -1,12 +1,14 @@
 //! `cahoots data`: datasets and tables, before an experiment is made of them.
 
 mod check;
+mod describe;
 mod prepare;
 
 use cahoots_lab::LabError;
 use clap::Subcommand;
 
-/// Look at data before running experiments on it: which set a folder holds, features ahead of time.
+/// Look at data before running experiments on it: what is in a table of your own, which set a folder holds, features ahead of
+/// time.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -18,10 +20,12 @@ pub(crate) struct Args {
 enum What {
     Check(check::Args),
     Prepare(prepare::Args),
+    Describe(describe::Args),
 }
 
 const EXAMPLES: &str = "\
 Examples:
+  cahoots data describe visits.csv --client clinic    what would be made of a table, and an experiment on it
   cahoots data check hetrec2011-lastfm-2k             which set, its counts against the published ones, its licence
   cahoots data prepare lastfm hetrec2011-lastfm-2k    features of its items, kept for all experiments
 Then, in an experiment file:
@@ -33,5 +37,6 @@ pub(crate) fn run(args: &Args) -> Result<(), LabError> {
     match &args.what {
         What::Check(args) => check::run(args),
         What::Prepare(args) => prepare::run(args),
+        What::Describe(args) => describe::run(args),
     }
 }
