@@ -54,6 +54,8 @@ pub struct Outline {
     pub clips: Option<(f64, f64)>,
     /// How many learners there are.
     pub clients: usize,
+    /// How many models each of them holds at most.
+    pub models: usize,
     /// Bytes of a learner that has not learned anything yet, what it shares with others left out.
     pub idle_bytes: usize,
 }
@@ -97,6 +99,7 @@ fn outline<A: Algorithm>(params: Params, setting: &Setting) -> Result<Outline, R
         pursues: A::personalization(&valid),
         clips: A::clips(&valid),
         clients: Seats::of::<A>(&valid, setting).clients(),
+        models: A::models(&valid, setting),
         idle_bytes: size_of::<LearnerHost<A::Client>>(),
     })
 }

@@ -74,6 +74,10 @@ impl Solitary for Disjoint {
         Ok(Valid { ridge, alpha: ParamError::not_negative("alpha", alpha)?, nothing })
     }
 
+    fn models(_valid: &Valid, setting: &Setting) -> usize {
+        setting.arms
+    }
+
     fn client(valid: &Valid) -> Client {
         Client::new(valid.ridge, valid.alpha, valid.nothing.clone())
     }

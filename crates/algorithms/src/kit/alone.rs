@@ -29,6 +29,11 @@ pub trait Solitary: 'static {
     /// [`Algorithm::client`].
     fn client(valid: &Self::Valid) -> Self::Client;
 
+    /// [`Algorithm::models`].
+    fn models(_valid: &Self::Valid, _setting: &Setting) -> usize {
+        1
+    }
+
     /// [`Algorithm::clips`].
     fn clips(_valid: &Self::Valid) -> Option<(f64, f64)> {
         None
@@ -54,6 +59,10 @@ impl<S: Solitary> Algorithm for Alone<S> {
 
     fn clips(valid: &S::Valid) -> Option<(f64, f64)> {
         S::clips(valid)
+    }
+
+    fn models(valid: &S::Valid, setting: &Setting) -> usize {
+        S::models(valid, setting)
     }
 
     fn takes_masks(_valid: &S::Valid) -> bool {

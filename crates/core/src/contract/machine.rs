@@ -198,6 +198,12 @@ pub trait Algorithm: Sized + 'static {
         None
     }
 
+    /// How many models a learner holds at most once it has learned something, each as large as the setting's features or
+    /// arms make it: what a run will take is told from this.
+    fn models(_valid: &Self::Valid, _setting: &Setting) -> usize {
+        1
+    }
+
     /// Who can talk to whom, and who of them collects for others; none where all talk to the server.
     fn topology(_valid: &Self::Valid) -> Option<(Topology, Vec<NodeId>)> {
         None

@@ -197,6 +197,11 @@ fn distributions_are_what_their_formulas_say() {
     let (second, third) = (1.0 / (3.0 + 10.0 * (0.8 - 0.5)), 1.0 / (3.0 + 10.0 * (0.8 - 0.2)));
     assert_eq!(gaps.probabilities(), [0.0, second, 1.0 - second - third, 0.0, third]);
 
+    // gamma is 2 sqrt(25) after 25 observations, and 2 before any.
+    let grown = Leaning::InverseGap { weight: 2.0, exponent: 0.5 };
+    assert_eq!(grown.over(&values, 25, arms), gaps);
+    assert_eq!(grown.over(&values, 0, arms), Distribution::inverse_gap(&values, 2.0, arms));
+
     let mixed = Distribution::greedy(&values, arms).mixed(0.3, arms);
     assert_eq!(mixed.probabilities(), [0.0, 0.3 / 3.0, 0.7 + 0.3 / 3.0, 0.0, 0.3 / 3.0]);
     assert_eq!(Distribution::of_votes(&[3, 0, 1]).probabilities(), [0.75, 0.0, 0.25]);

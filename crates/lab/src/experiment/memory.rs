@@ -19,7 +19,7 @@ pub struct Memory {
     pub clients: f64,
     /// Each learner.
     pub idle: f64,
-    /// Learners that will have learned something.
+    /// Models of learners that will have learned something.
     pub active: f64,
     /// What each of these holds besides.
     pub model: f64,
@@ -40,7 +40,8 @@ impl Memory {
             world,
             clients,
             idle: outline.idle_bytes as f64,
-            active: clients.min(steps as f64),
+            // A decision teaches one model.
+            active: (clients * outline.models as f64).min(steps as f64),
             model: model(setting),
             waiting: steps as f64 * (wait / horizon).min(0.5),
             decision: 64.0 + 8.0 * setting.dim as f64,
@@ -77,5 +78,26 @@ impl fmt::Display for Memory {
             self.waiting,
             bytes(self.decision)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::Source;
+    use crate::{catalogue, from_text};
+
+    /// One model each, or one for each arm, and never more than there are decisions.
+    #[test]
+    fn models_are_counted_as_learners_hold_them() {
+        let models = |algorithm: &str, horizon: u64| {
+            let text = format!(
+                "name = \"x\"\nhorizon = {horizon}\n[environment]\nkind = \"linear\"\nclients = 3\ndim = 2\narms = 5\n\
+                 [[algorithm]]\nkind = \"{algorithm}\"\n"
+            );
+            let source = Source { name: "x.toml".into(), text: text.into() };
+            from_text(&catalogue(), source, None).unwrap().entries[0].memory.active
+        };
+        assert_eq!((models("linucb-alone", 100), models("disjoint-linucb", 100)), (3.0, 15.0));
+        assert_eq!(models("disjoint-linucb", 7), 7.0);
     }
 }
