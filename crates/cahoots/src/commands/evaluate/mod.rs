@@ -10,7 +10,7 @@ use cahoots_data::evaluate::{
     Columns, Log as _, LogFile, Names, Refusal, Settings, Target, evaluate, example,
 };
 use cahoots_lab::LabError;
-use cahoots_lab::experiment::remedy;
+use cahoots_lab::experiment::{Record, remedy};
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::run::{Params, RunError};
 use serde_json::json;
@@ -117,7 +117,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["log", "policy"])]
     example: Option<PathBuf>,
     /// Decisions in the example.
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     rows: u64,
     /// Print one JSON object per policy.
     #[arg(long)]
@@ -200,6 +200,11 @@ fn learning(args: &Args, path: &Path, name: &str, catalogue: &Catalogue) -> Resu
     if let Some((flag, _)) = unused.iter().find(|(_, given)| *given) {
         let why = format!("{flag} is for policies that do not learn, and {name} is an algorithm that does");
         return Err(LabError::Input(why));
+    }
+    let record = Record::from_schema(algorithm.schema().as_value());
+    if let Some((key, _)) = args.param.iter().find(|(key, _)| record.field(key).is_none()) {
+        let remedy = remedy(key, record.keys());
+        return Err(LabError::Input(format!("{name} has no parameter `{key}`; {remedy}")));
     }
     let log = LogFile::open(path, &Names { with_clients: true, ..names(args) }).map_err(refused)?;
     let question = Question {
