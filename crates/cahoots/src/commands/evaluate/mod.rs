@@ -73,6 +73,9 @@ pub(crate) struct Args {
     /// Column of where an arm was shown; propensities and models are then of arms in positions.
     #[arg(long, value_name = "COLUMN")]
     position: Option<String>,
+    /// Column of the arms that could be taken, with | between them [default: all arms, always].
+    #[arg(long, value_name = "COLUMN")]
+    offered: Option<String>,
     /// Columns of what was known before the decision: numbers, or words that become a feature each.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     context: Vec<String>,
@@ -247,6 +250,7 @@ fn names(args: &Args) -> Names {
         client: args.client.clone(),
         with_clients: false,
         position: args.position.clone(),
+        offered: args.offered.clone(),
         context: args.context.clone(),
         target: None,
         uniform_logging: args.uniform_logging,
