@@ -55,7 +55,7 @@ fn check(settings: &Settings) -> Result<(), Refusal> {
     if !positive(settings.clip) || !positive(settings.tau) || !positive(settings.least_propensity) {
         return wrong("thresholds of weights, and the smallest propensity, are above 0");
     }
-    if settings.rewards.is_some_and(|(low, high)| !(low < high)) {
+    if settings.rewards.is_some_and(|(low, high)| low >= high || low.is_nan() || high.is_nan()) {
         return wrong("the range of rewards goes from a smaller number to a larger one");
     }
     Ok(())
