@@ -90,7 +90,7 @@ fn algorithms_learn_from_what_they_would_have_done() {
     let without = refused(folder.path(), &["log.csv", "--policy", "linucb-alone"]);
     assert!(without.contains("--context COLUMNS"), "{without}");
     let wrong = ["log.csv", "--policy", "linucb-alone", "--param", "rigde=1", CONTEXT[0], CONTEXT[1]];
-    assert!(refused(folder.path(), &wrong).contains("rigde"));
+    assert!(refused(folder.path(), &wrong).contains("no parameter `rigde`; did you mean `ridge`?"));
 }
 
 #[test]

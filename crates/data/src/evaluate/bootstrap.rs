@@ -2,6 +2,8 @@
 
 use cahoots_sim::draw::{Draw, Purpose};
 
+use super::settings::part;
+
 /// Rows are dealt to so many groups, and groups are drawn: up to here that is the bootstrap of rows. Beyond, groups of
 /// rows have the spread of their sums, which is what the interval is made of.
 const GROUPS: usize = 10_000;
@@ -24,7 +26,8 @@ impl Groups {
         if self.seen < GROUPS {
             self.sums.extend_from_slice(values);
         } else {
-            let group = self.seen % GROUPS;
+            // By chance: whatever comes back at regular intervals would else come to the same group.
+            let group = part(0, 3, self.seen as u64, GROUPS);
             for (sum, value) in self.sums[group * self.width..].iter_mut().zip(values) {
                 *sum += value;
             }
@@ -83,6 +86,13 @@ mod tests {
         assert_eq!(quantile(&sorted, 1.0), 8.0);
     }
 
+    /// The standard deviation of the mean over resamples.
+    fn spread(groups: &Groups) -> f64 {
+        let means = groups.resampled(400, 1, 1, |sums, out| out[0] = sums[1] / sums[0]).remove(0);
+        let mean = means.iter().sum::<f64>() / 400.0;
+        (means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / 399.0).sqrt()
+    }
+
     #[test]
     fn more_rows_than_groups_have_the_spread_of_the_mean() {
         // 35,000 values of variance 1/12: the standard error of the mean is 0.001543; 400 resamples find a standard
@@ -93,9 +103,16 @@ mod tests {
             groups.add(&[1.0, draw.uniform()]);
         }
         assert_eq!(groups.sums.len(), 2 * GROUPS);
-        let means = groups.resampled(400, 1, 1, |sums, out| out[0] = sums[1] / sums[0]).remove(0);
-        let mean = means.iter().sum::<f64>() / 400.0;
-        let sd = (means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / 399.0).sqrt();
-        assert!((sd / 0.001_543 - 1.0).abs() < 0.15, "{sd}");
+        assert!((spread(&groups) / 0.001_543 - 1.0).abs() < 0.15, "{}", spread(&groups));
+    }
+
+    #[test]
+    fn what_comes_back_at_regular_intervals_is_no_dependence() {
+        // Values 0 and 1 in turn, variance 1/4: groups that always met the same of the two would spread twice as much.
+        let mut groups = Groups::new(2);
+        for row in 0..40_000 {
+            groups.add(&[1.0, f64::from(row % 2)]);
+        }
+        assert!((spread(&groups) / 0.0025 - 1.0).abs() < 0.15, "{}", spread(&groups));
     }
 }

@@ -18,6 +18,8 @@ pub struct Row {
     pub propensity: f64,
     /// What was known.
     pub context: Vec<f64>,
+    /// The arms that could be taken, in rising order; empty where all could.
+    pub offered: Vec<u32>,
     /// How likely the policy in question takes each arm; empty where that is not said.
     pub target: Vec<f64>,
 }
@@ -33,12 +35,16 @@ pub struct Columns {
     propensities: Vec<f64>,
     contexts: Vec<f64>,
     targets: Vec<f64>,
+    offers: Vec<u32>,
+    /// Where the offers of each row end.
+    ends: Vec<usize>,
 }
 
 impl Columns {
     /// A log of these arms and features.
     pub fn new(arms: Vec<String>, features: Vec<String>) -> Columns {
         let shape = Shape {
+            least_offered: arms.len(),
             arms,
             features,
             positions: vec![String::new()],
@@ -69,6 +75,7 @@ impl Columns {
             reward: row.reward,
             propensity: row.propensity,
             context: &row.context,
+            offered: &row.offered,
             target: &row.target,
         })
     }
@@ -94,6 +101,10 @@ impl Columns {
                 names.push(names.len().to_string());
             }
         }
+        if !event.offered.is_empty() {
+            shape.has_offers = true;
+            shape.least_offered = shape.least_offered.min(event.offered.len());
+        }
         shape.rows = row;
         widen(&mut shape.rewards, event.reward);
         widen(&mut shape.propensities, event.propensity);
@@ -104,6 +115,8 @@ impl Columns {
         self.propensities.push(event.propensity);
         self.contexts.extend_from_slice(event.context);
         self.targets.extend_from_slice(event.target);
+        self.offers.extend_from_slice(event.offered);
+        self.ends.push(self.offers.len());
         Ok(())
     }
 
@@ -119,6 +132,7 @@ impl Columns {
             reward: self.rewards[row],
             propensity: self.propensities[row],
             context: &self.contexts[part(&self.contexts, self.shape.features.len())],
+            offered: &self.offers[row.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[row]],
             target: &self.targets[part(&self.targets, width)],
         }
     }
@@ -145,12 +159,19 @@ pub(crate) fn check(event: &Event<'_>, place: impl Fn() -> String) -> Result<(),
     };
     number("the reward", event.reward)?;
     event.context.iter().try_for_each(|value| number("a feature", *value))?;
+    if !event.offers(event.arm as usize) {
+        return Err(Refusal::NotOffered { place: place() });
+    }
     if event.target.is_empty() {
         return Ok(());
     }
     let wrong = |problem: String| Err(Refusal::Probabilities { place: place(), problem });
     if let Some(value) = event.target.iter().find(|p| !(p.is_finite() && **p >= 0.0)) {
         return wrong(format!("have {value} among them"));
+    }
+    let elsewhere = (0..event.target.len()).filter(|arm| !event.offers(*arm));
+    if elsewhere.map(|arm| event.target[arm]).sum::<f64>() > 1e-6 {
+        return wrong("are above 0 for arms that were not offered".into());
     }
     let sum: f64 = event.target.iter().sum();
     if (sum - 1.0).abs() > 1e-6 {

@@ -65,6 +65,7 @@ pub fn log(rows: u64, seed: u64) -> Result<Columns, Refusal> {
             propensity: probabilities[arm],
             context: bits(context).to_vec(),
             target: target(context).to_vec(),
+            ..Row::default()
         })?;
     }
     Ok(columns)

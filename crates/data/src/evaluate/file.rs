@@ -27,6 +27,8 @@ pub struct Names {
     pub with_clients: bool,
     /// Where it was shown.
     pub position: Option<String>,
+    /// The arms that could be taken, with `|` between them; all, where there is no such column.
+    pub offered: Option<String>,
     /// What was known: columns of numbers, or of words, each of which becomes a feature that is 0 or 1.
     pub context: Vec<String>,
     /// What stands before the arm in the names of columns with the probabilities of the policy in question.
@@ -63,6 +65,7 @@ struct Places {
     propensity: Option<usize>,
     position: Option<usize>,
     client: Option<usize>,
+    offered: Option<usize>,
     context: Vec<usize>,
 }
 
@@ -94,8 +97,11 @@ impl LogFile {
         let arms = numbered(found.arms, &mut shape.arms);
         let positions = numbered(found.positions, &mut shape.positions);
         let clients = numbered(found.clients, &mut shape.clients);
+        shape.has_offers = places.offered.is_some();
+        shape.least_offered = if shape.has_offers { found.offered.0 } else { shape.arms.len() };
         if places.propensity.is_none() {
-            shape.propensities = (1.0 / shape.arms.len() as f64, 1.0 / shape.arms.len() as f64);
+            let most = if shape.has_offers { found.offered.1 } else { shape.arms.len() };
+            shape.propensities = (1.0 / most as f64, 1.0 / shape.least_offered as f64);
         }
         let mut context = Vec::new();
         for (sniffer, place) in found.context.into_iter().zip(&places.context) {
@@ -126,8 +132,8 @@ impl Log for LogFile {
     }
 
     fn each(&self, see: &mut dyn FnMut(Event<'_>) -> Result<(), Refusal>) -> Result<(), Refusal> {
-        let Places { arm, reward, propensity, position, client, ref context } = self.places;
-        let (mut features, mut target, mut number) = (Vec::new(), Vec::new(), 0);
+        let Places { arm, reward, propensity, position, client, offered, ref context } = self.places;
+        let (mut features, mut target, mut offers, mut number) = (Vec::new(), Vec::new(), Vec::new(), 0);
         read(&self.path, &self.columns, &mut |row| {
             features.clear();
             for (encoder, place) in self.context.iter().zip(context) {
@@ -147,6 +153,16 @@ impl Log for LogFile {
                     numbers.get(name.as_ref()).copied().ok_or_else(changed)
                 }
             };
+            offers.clear();
+            if let Some(place) = offered {
+                let names = row.needed_text(place).map_err(unreadable)?;
+                for name in listed(&names) {
+                    let changed = || unreadable(row.wrong("the file has changed while it was read"));
+                    offers.push(self.arms.get(name).copied().ok_or_else(changed)?);
+                }
+                offers.sort_unstable();
+                offers.dedup();
+            }
             let event = Event {
                 row: number,
                 client: named(client, &self.clients)?,
@@ -155,9 +171,11 @@ impl Log for LogFile {
                 reward: row.needed_number(reward).map_err(unreadable)?,
                 propensity: match propensity {
                     Some(place) => row.needed_number(place).map_err(unreadable)?,
-                    None => self.shape.propensities.0,
+                    None if offers.is_empty() => self.shape.propensities.0,
+                    None => 1.0 / offers.len() as f64,
                 },
                 context: &features,
+                offered: &offers,
                 target: &target,
             };
             check(&event, || row.wrong("").to_string().trim_end_matches(": ").to_string())?;
@@ -175,6 +193,8 @@ struct Survey {
     arms: HashMap<String, u32>,
     positions: HashMap<String, u32>,
     clients: HashMap<String, u32>,
+    /// The smallest and the largest number of arms on offer.
+    offered: (usize, usize),
     context: Vec<Sniffer>,
 }
 
@@ -188,6 +208,7 @@ impl Survey {
             arms: HashMap::new(),
             positions: HashMap::new(),
             clients: HashMap::new(),
+            offered: (usize::MAX, 0),
             context: vec![Sniffer::default(); context],
         }
     }
@@ -218,6 +239,19 @@ impl Survey {
             if !names.contains_key(name.as_ref()) {
                 names.insert(name.into_owned(), 0);
             }
+        }
+        if let Some(place) = places.offered {
+            let names = row.needed_text(place).map_err(unreadable)?;
+            let mut arms: Vec<&str> = listed(&names).collect();
+            arms.sort_unstable();
+            arms.dedup();
+            // Arms that were offered and never taken are arms, too.
+            for name in &arms {
+                if !self.arms.contains_key(*name) {
+                    self.arms.insert((*name).into(), 0);
+                }
+            }
+            self.offered = (self.offered.0.min(arms.len()), self.offered.1.max(arms.len()));
         }
         for (sniffer, place) in self.context.iter_mut().zip(&places.context) {
             sniffer.see(row, *place)?;
@@ -262,6 +296,7 @@ fn choose(rows: &Rows, names: &Names) -> Result<Chosen, Refusal> {
         true => find(&names.client, &CLIENT)?.map(|name| take(&name)),
         false => None,
     };
+    let offered = find(&names.offered, &[])?.map(|name| take(&name));
     let mut context = Vec::new();
     for name in &names.context {
         rows.column(name).map_err(unreadable)?;
@@ -277,7 +312,7 @@ fn choose(rows: &Rows, names: &Names) -> Result<Chosen, Refusal> {
             return Err(Refusal::Question(none));
         }
     }
-    Ok((columns, Places { arm, reward, propensity, position, client, context }, prefixed))
+    Ok((columns, Places { arm, reward, propensity, position, client, offered, context }, prefixed))
 }
 
 fn read(
@@ -311,6 +346,11 @@ fn numbered(found: HashMap<String, u32>, names: &mut Vec<String>) -> HashMap<Str
         names.push(String::new());
     }
     numbers
+}
+
+/// The arms in a cell.
+fn listed(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('|').map(str::trim).filter(|name| !name.is_empty())
 }
 
 fn unreadable(error: RowError) -> Refusal {

@@ -19,8 +19,17 @@ pub struct Event<'a> {
     pub propensity: f64,
     /// What was known before the decision.
     pub context: &'a [f64],
+    /// The arms that could be taken, in rising order; empty where all could.
+    pub offered: &'a [u32],
     /// How likely the policy in question takes each arm, where the log says so; else empty.
     pub target: &'a [f64],
+}
+
+impl Event<'_> {
+    /// Whether an arm could be taken.
+    pub fn offers(&self, arm: usize) -> bool {
+        self.offered.is_empty() || self.offered.binary_search(&(arm as u32)).is_ok()
+    }
 }
 
 /// What is in a log, known before anything is estimated.
@@ -40,6 +49,10 @@ pub struct Shape {
     pub rewards: (f64, f64),
     /// The smallest and the largest propensity.
     pub propensities: (f64, f64),
+    /// Whether it says which arms could be taken, decision by decision.
+    pub has_offers: bool,
+    /// The smallest number of arms that could be taken.
+    pub least_offered: usize,
     /// Whether it says what the policy in question does.
     pub has_target: bool,
 }

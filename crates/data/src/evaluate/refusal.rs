@@ -38,6 +38,12 @@ pub enum Refusal {
         /// What stands there.
         value: String,
     },
+    /// An arm that was taken and not offered.
+    #[error("{place}: the arm that was taken is not among those that were offered")]
+    NotOffered {
+        /// Where.
+        place: String,
+    },
     /// Probabilities of the target that are none.
     #[error(
         "{place}: the probabilities of the policy {problem}: they must be 0 or more and add up to 1 over the arms"

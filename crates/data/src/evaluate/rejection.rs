@@ -215,6 +215,13 @@ impl Logged {
         let same = 1 + shape.features.len() + places;
         let (users, arms) = (shape.clients.len(), shape.arms.len());
         let spread = (shape.rewards.1 - shape.rewards.0) / 2.0;
+        if shape.has_offers && features != ArmFeatures::Blocks {
+            return Err(Refusal::Question(
+                "arms that are not always on offer are told apart by their features: name a context (--context), with \
+                 --arm-features blocks"
+                    .into(),
+            ));
+        }
         let setting = match features {
             ArmFeatures::None => Setting::k_armed(users, arms),
             ArmFeatures::Same => Setting::linear(users, same, arms),
@@ -262,7 +269,7 @@ impl World for Logged {
             known.extend((0..shape.positions.len()).map(|at| f64::from(at == event.position as usize)));
         }
         arms.features.reset(self.setting.dim);
-        for arm in 0..shape.arms.len() {
+        for arm in (0..shape.arms.len()).filter(|arm| event.offers(*arm)) {
             if self.features == ArmFeatures::Same {
                 arms.features.push(&known);
                 continue;
@@ -276,8 +283,10 @@ impl World for Logged {
 
     fn answers(&mut self, tick: Tick, _user: UserId, arm: ArmIndex) -> bool {
         let event = self.log.event(tick as usize - 1);
+        // Of the arms on offer, the so-manieth.
+        let picked = event.offered.get(arm.index()).map_or(arm.index(), |arm| *arm as usize);
         // Keyed by the event: whether it is taken does not depend on what was taken before.
-        event.arm as usize == arm.index()
+        event.arm as usize == picked
             && Draw::keyed(self.seed, Purpose::Rewards, 0x7a4e, tick).uniform() * event.propensity
                 < self.least
     }

@@ -36,10 +36,7 @@ pub fn evaluate(log: &dyn Log, target: &Target, settings: &Settings) -> Result<E
     let survey = Survey::of(log, target, settings)?;
     let policy = target.ready(shape, &survey.sums, settings.folds)?;
     let mut pass = Pass::new(log, &survey, &policy, settings);
-    log.each(&mut |event| {
-        pass.see(&event, purpose(target, settings, event.row));
-        Ok(())
-    })?;
+    log.each(&mut |event| pass.see(&event, purpose(target, settings, event.row)))?;
     pass.finish()
 }
 
@@ -58,7 +55,7 @@ fn check(settings: &Settings) -> Result<(), Refusal> {
     if !positive(settings.clip) || !positive(settings.tau) || !positive(settings.least_propensity) {
         return wrong("thresholds of weights, and the smallest propensity, are above 0");
     }
-    if settings.rewards.is_some_and(|(low, high)| !(low < high)) {
+    if settings.rewards.is_some_and(|(low, high)| low >= high || low.is_nan() || high.is_nan()) {
         return wrong("the range of rewards goes from a smaller number to a larger one");
     }
     Ok(())
@@ -127,7 +124,7 @@ impl<'a> Pass<'a> {
         let shape = log.shape();
         let (low, high) = settings.rewards.unwrap_or(shape.rewards);
         let least = settings.least_propensity.unwrap_or(shape.propensities.0);
-        let largest = policy.largest_weight(shape.arms.len(), least);
+        let largest = policy.largest_weight(shape.least_offered, least);
         let most = settings.clip.map_or(largest, |clip| clip.min(largest));
         let taus = settings.tau.map_or(TAUS.to_vec(), |tau| vec![tau]);
         let sums = Ridge::new(1, shape.cells(), shape.features.len(), settings.ridge, (low, high));
@@ -179,17 +176,18 @@ impl<'a> Pass<'a> {
         self.settings.rewards.unwrap_or(self.log.shape().rewards)
     }
 
-    fn see(&mut self, event: &Event<'_>, used: Use) {
+    fn see(&mut self, event: &Event<'_>, used: Use) -> Result<(), Refusal> {
         let shape = self.log.shape();
         with_one(event, &mut self.features);
         let cell = shape.cell(event.position, event.arm as usize);
         if let Use::Evaluate(fold) = used {
-            self.policy.probabilities(event, &self.features, &mut self.probabilities);
+            self.policy.probabilities(event, &self.features, &mut self.probabilities)?;
             self.weigh(event, fold, cell);
         } else {
             self.fitted_on += 1;
         }
         self.past.learn(cell, &self.features, event.reward);
+        Ok(())
     }
 
     fn weigh(&mut self, event: &Event<'_>, fold: usize, cell: usize) {

@@ -25,8 +25,8 @@ pub struct Survey {
     pub counts: Vec<u64>,
     /// Sums of 1/p, likewise.
     inverse: Vec<f64>,
-    /// Decisions in each position.
-    positions: Vec<u64>,
+    /// How often it could have been, likewise.
+    offered: Vec<u64>,
     /// Sums of the models: one part for each fold, and one for the half that a policy is made from.
     pub(crate) sums: Ridge,
 }
@@ -59,7 +59,7 @@ impl Survey {
         let mut survey = Survey {
             counts: vec![0; cells],
             inverse: vec![0.0; cells],
-            positions: vec![0; shape.positions.len()],
+            offered: vec![0; cells],
             sums: Ridge::new(settings.folds + 1, cells, features, settings.ridge, range),
         };
         let mut features = Vec::new();
@@ -79,7 +79,9 @@ impl Survey {
             }
             let cell = shape.cell(event.position, event.arm as usize);
             survey.counts[cell] += 1;
-            survey.positions[event.position as usize] += 1;
+            let first = shape.cell(event.position, 0);
+            let offered = survey.offered[first..][..shape.arms.len()].iter_mut().enumerate();
+            offered.for_each(|(arm, count)| *count += u64::from(event.offers(arm)));
             survey.inverse[cell] += 1.0 / event.propensity;
             with_one(&event, &mut features);
             let fold = match purpose(target, settings, event.row) {
@@ -92,12 +94,12 @@ impl Survey {
         Ok(survey)
     }
 
-    /// The sum of 1/p over the decisions for an arm, per decision of all, is 1 where propensities are what they are said
+    /// The sum of 1/p over the decisions for an arm, per decision that could have been for it, is 1 where propensities are what they are said
     /// to be: the arm that is farthest from it, in standard errors. Those are the largest that a smallest propensity of
     /// `least` allows: the spread of what was seen says too little where rare decisions have most of the weight.
     pub(crate) fn calibration(&self, shape: &Shape, least: f64) -> Option<Calibration> {
         let one = |cell: usize| {
-            let rows = self.positions[cell / shape.arms.len()] as f64;
+            let rows = self.offered[cell] as f64;
             let mean = self.inverse[cell] / rows;
             // Var(1/p where it was taken, else 0) is at most 1/least - 1. An arm that is always taken is right.
             let error = ((1.0 / least - 1.0) / rows).sqrt();

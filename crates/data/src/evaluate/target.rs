@@ -67,7 +67,7 @@ impl Target {
                 ));
             }
             Target::Constant(name) => match shape.arms.iter().position(|arm| arm == name) {
-                Some(arm) => Policy::Fixed(vec![arm; shape.positions.len()]),
+                Some(arm) => Policy::Ranked(vec![vec![arm]; shape.positions.len()]),
                 None => {
                     let few: Vec<&str> = shape.arms.iter().take(8).map(String::as_str).collect();
                     let more = if shape.arms.len() > few.len() { ", ..." } else { "" };
@@ -83,9 +83,12 @@ impl Target {
                         let (count, mean) = sums.seen(fold, shape.cell(position as u32, arm));
                         if count > 0.0 { mean } else { f64::NEG_INFINITY }
                     };
-                    first_highest((0..shape.arms.len()).map(mean))
+                    let mut arms: Vec<usize> = (0..shape.arms.len()).collect();
+                    // Stable: of equal ones, the first.
+                    arms.sort_by(|a, b| mean(*b).total_cmp(&mean(*a)));
+                    arms
                 };
-                Policy::Fixed((0..shape.positions.len()).map(best).collect())
+                Policy::Ranked((0..shape.positions.len()).map(best).collect())
             }
             Target::GreedyLinear { epsilon } => {
                 Policy::Linear { model: sums.fit(|other| other == fold), epsilon: *epsilon }
@@ -102,8 +105,8 @@ pub enum Policy {
     Uniform,
     /// What the log says.
     Columns,
-    /// One arm in each position.
-    Fixed(Vec<usize>),
+    /// The first of these that can be taken, in each position.
+    Ranked(Vec<Vec<usize>>),
     /// The best by a model, or any.
     Linear {
         /// What arms pay.
@@ -116,22 +119,38 @@ pub enum Policy {
 impl Policy {
     /// Fills in how likely each arm is, given what was known (`features` begin with a 1). The logging policy is known at
     /// the arm that it took alone: it gets all of the probability, and its weight is 1.
-    pub fn probabilities(&self, event: &Event<'_>, features: &[f64], out: &mut [f64]) {
+    pub fn probabilities(&self, event: &Event<'_>, features: &[f64], out: &mut [f64]) -> Result<(), Refusal> {
+        let count = if event.offered.is_empty() { out.len() } else { event.offered.len() };
+        out.fill(0.0);
         match self {
-            Policy::Columns => return out.copy_from_slice(event.target),
-            Policy::Uniform => return out.fill(1.0 / out.len() as f64),
-            _ => out.fill(0.0),
-        }
-        match self {
-            Policy::Fixed(arms) => out[arms[event.position as usize]] = 1.0,
+            Policy::Columns => out.copy_from_slice(event.target),
+            Policy::Logged => out[event.arm as usize] = 1.0,
+            Policy::Uniform => spread(event, 1.0 / count as f64, out),
+            Policy::Ranked(arms) => {
+                let ranked = &arms[event.position as usize];
+                match ranked.iter().find(|arm| event.offers(**arm)) {
+                    Some(arm) => out[*arm] = 1.0,
+                    None => {
+                        return Err(Refusal::Question(format!(
+                            "row {}: the policy's arm is not among those that were offered: it has to say what it does \
+                             then (columns:PREFIX can)",
+                            event.row + 1
+                        )));
+                    }
+                }
+            }
             Policy::Linear { model, epsilon } => {
                 let first = event.position as usize * out.len();
-                let best = first_highest((0..out.len()).map(|arm| model.predict(first + arm, features)));
-                out.fill(epsilon / out.len() as f64);
+                let worth = |arm| match event.offers(arm) {
+                    true => model.predict(first + arm, features),
+                    false => f64::NEG_INFINITY,
+                };
+                let best = first_highest((0..out.len()).map(worth));
+                spread(event, epsilon / count as f64, out);
                 out[best] += 1.0 - epsilon;
             }
-            _ => out[event.arm as usize] = 1.0,
         }
+        Ok(())
     }
 
     /// The weight of a logged decision.
@@ -142,14 +161,22 @@ impl Policy {
         }
     }
 
-    /// The largest weight there can be where no propensity is below `least`.
+    /// The largest weight there can be where no propensity is below `least`, and no fewer arms than `arms` are offered.
     pub(crate) fn largest_weight(&self, arms: usize, least: f64) -> f64 {
         match self {
             Policy::Logged => 1.0,
             Policy::Uniform => 1.0 / (arms as f64 * least),
-            Policy::Columns | Policy::Fixed(_) => 1.0 / least,
+            Policy::Columns | Policy::Ranked(_) => 1.0 / least,
             Policy::Linear { epsilon, .. } => (1.0 - epsilon + epsilon / arms as f64) / least,
         }
+    }
+}
+
+/// Gives every arm on offer the same.
+fn spread(event: &Event<'_>, probability: f64, out: &mut [f64]) {
+    match event.offered {
+        [] => out.fill(probability),
+        offered => offered.iter().for_each(|arm| out[*arm as usize] = probability),
     }
 }
 

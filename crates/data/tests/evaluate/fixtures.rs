@@ -33,6 +33,7 @@ fn evaluated(case: &Json) -> Evaluation {
             propensity: row["propensity"].as_f64().unwrap(),
             context: numbers(&row["context"]),
             target: numbers(&row["target"]),
+            ..Row::default()
         };
         log.push_row(&row).unwrap();
     }

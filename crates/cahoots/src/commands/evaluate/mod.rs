@@ -10,7 +10,7 @@ use cahoots_data::evaluate::{
     Columns, Log as _, LogFile, Names, Refusal, Settings, Target, evaluate, example,
 };
 use cahoots_lab::LabError;
-use cahoots_lab::experiment::remedy;
+use cahoots_lab::experiment::{Record, remedy};
 use cahoots_sim::catalogue::Catalogue;
 use cahoots_sim::run::{Params, RunError};
 use serde_json::json;
@@ -73,6 +73,9 @@ pub(crate) struct Args {
     /// Column of where an arm was shown; propensities and models are then of arms in positions.
     #[arg(long, value_name = "COLUMN")]
     position: Option<String>,
+    /// Column of the arms that could be taken, with | between them [default: all arms, always].
+    #[arg(long, value_name = "COLUMN")]
+    offered: Option<String>,
     /// Columns of what was known before the decision: numbers, or words that become a feature each.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     context: Vec<String>,
@@ -117,7 +120,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["log", "policy"])]
     example: Option<PathBuf>,
     /// Decisions in the example.
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     rows: u64,
     /// Print one JSON object per policy.
     #[arg(long)]
@@ -201,6 +204,11 @@ fn learning(args: &Args, path: &Path, name: &str, catalogue: &Catalogue) -> Resu
         let why = format!("{flag} is for policies that do not learn, and {name} is an algorithm that does");
         return Err(LabError::Input(why));
     }
+    let record = Record::from_schema(algorithm.schema().as_value());
+    if let Some((key, _)) = args.param.iter().find(|(key, _)| record.field(key).is_none()) {
+        let remedy = remedy(key, record.keys());
+        return Err(LabError::Input(format!("{name} has no parameter `{key}`; {remedy}")));
+    }
     let log = LogFile::open(path, &Names { with_clients: true, ..names(args) }).map_err(refused)?;
     let question = Question {
         features: args.arm_features,
@@ -242,6 +250,7 @@ fn names(args: &Args) -> Names {
         client: args.client.clone(),
         with_clients: false,
         position: args.position.clone(),
+        offered: args.offered.clone(),
         context: args.context.clone(),
         target: None,
         uniform_logging: args.uniform_logging,

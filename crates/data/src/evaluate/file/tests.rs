@@ -98,3 +98,34 @@ fn a_folder_of_open_bandit_is_recognised() {
     let refusal = LogFile::open(above.path(), &Names::default()).unwrap_err().to_string();
     assert!(refusal.contains("a folder of folders (all)"), "{refusal}");
 }
+
+#[test]
+fn arms_that_were_not_offered_are_never_taken() {
+    let mut text = "arm,reward,offered".to_string();
+    for row in 0..300 {
+        // Arm c is offered every third time, and a and b always.
+        let (arm, offered) =
+            if row % 3 == 0 { (["a", "b", "c"][row / 3 % 3], "a|b|c") } else { (["a", "b"][row % 2], "b|a") };
+        text += &format!("\n{arm},{},{offered}", u8::from(arm == "b"));
+    }
+    let (_folder, path) = written(&text);
+    let read = Names { uniform_logging: true, offered: Some("offered".into()), ..Names::default() };
+    let file = LogFile::open(&path, &read).unwrap();
+    assert_eq!((file.shape().least_offered, file.shape().propensities), (2, (1.0 / 3.0, 0.5)));
+    // Uniform over what is offered is what was logged.
+    let found = evaluate(&file, &Target::Uniform, &Settings::default()).unwrap();
+    assert!((found.estimates[0].value - found.logged).abs() < 1e-12);
+    assert!((found.diagnostics.effective - 300.0).abs() < 1e-9);
+    assert_eq!(found.warnings, Vec::<String>::new());
+    let refusal = evaluate(&file, &Target::Constant("c".into()), &Settings::default()).unwrap_err();
+    assert!(refusal.to_string().contains("row 2: the policy's arm is not among those"), "{refusal}");
+    assert!(evaluate(&file, &Target::BestOfLog, &Settings::default()).is_ok());
+    let (_folder, path) = written("arm,reward,offered\na,1,a|b\nc,0,a|b\n");
+    let refusal = evaluate(&LogFile::open(&path, &read).unwrap(), &Target::Uniform, &Settings::default());
+    assert!(
+        refusal
+            .unwrap_err()
+            .to_string()
+            .ends_with("line 3: the arm that was taken is not among those that were offered")
+    );
+}
