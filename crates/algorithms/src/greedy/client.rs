@@ -20,6 +20,7 @@ pub enum Client {
 
 /// What a decision keeps until its reward comes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant, reason = "a federation's decisions are all of one kind")]
 pub enum Kept {
     /// Features of the arm.
     Linear(Chosen),
