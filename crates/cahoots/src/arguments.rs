@@ -86,9 +86,11 @@ pub(crate) struct Known {
 
 /// Does what the program's arguments say, with what it was started with.
 pub(crate) fn main(known: &Known) -> ExitCode {
-    // A run that panics is reported by whoever started it; anything else is said here, in one line.
+    // A run that panics is reported by whoever started it, and a file that cannot be by whoever reads it; anything else
+    // is said here, in one line.
     std::panic::set_hook(Box::new(|panic| {
-        if !std::thread::current().name().is_some_and(|name| name.starts_with("run-")) {
+        let told = std::thread::current().name().is_some_and(|name| name.starts_with("run-"));
+        if !told && !cahoots_data::rows::is_guarded() {
             say(format_args!("cahoots: an internal error, which should be reported: {panic}"));
         }
     }));
