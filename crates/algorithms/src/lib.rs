@@ -8,18 +8,25 @@
 pub mod async_linucb;
 pub mod async_linucb_am;
 pub mod club;
+pub mod disjoint_linucb;
 pub mod dp_mab;
 pub mod dyclu;
+pub mod exp3_alone;
 pub mod fclub;
 mod fidelity;
+pub mod greedy;
 pub mod hetofed;
 pub mod kit;
+pub mod kl_ucb_alone;
 pub mod linucb_alone;
+pub mod moss_alone;
 pub mod pf_ucb;
 pub mod private;
 pub mod private_fed_linucb;
+pub mod random;
 pub mod registry;
 pub mod sync_linucb;
+pub mod ts_beta_alone;
 pub mod ucb_alone;
 
 pub use fidelity::Fidelity;

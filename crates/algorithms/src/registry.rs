@@ -8,6 +8,12 @@ pub fn ours<E: Erase>() -> Registry<E> {
     list.add::<crate::linucb_alone::LinucbAlone>();
     list.add::<crate::linucb_alone::LintsAlone>();
     list.add::<crate::linucb_alone::LinucbShared>();
+    list.add::<crate::random::Random>();
+    list.add::<crate::greedy::Greedy>();
+    list.add::<crate::greedy::EpsilonGreedy>();
+    list.add::<crate::greedy::Softmax>();
+    list.add::<crate::greedy::Igw>();
+    list.add::<crate::disjoint_linucb::DisjointLinucb>();
     list.add::<crate::async_linucb::AsyncLinucb>();
     list.add::<crate::async_linucb_am::AsyncLinucbAm>();
     list.add::<crate::sync_linucb::SyncLinucb>();
@@ -24,6 +30,10 @@ pub fn ours<E: Erase>() -> Registry<E> {
     list.add::<crate::fclub::Homo>();
     list.add::<crate::fclub::HomoDc>();
     list.add::<crate::ucb_alone::UcbAlone>();
+    list.add::<crate::kl_ucb_alone::KlUcbAlone>();
+    list.add::<crate::moss_alone::MossAlone>();
+    list.add::<crate::ts_beta_alone::TsBetaAlone>();
+    list.add::<crate::exp3_alone::Exp3Alone>();
     list.add::<crate::dp_mab::CdpMab>();
     list.add::<crate::dp_mab::DdpMab>();
     list.add::<crate::dp_mab::HdpMab>();

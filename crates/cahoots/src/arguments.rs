@@ -32,6 +32,7 @@ enum Command {
     Report(commands::report::Args),
     Algorithms(commands::algorithms::Args),
     Environments(commands::environments::Args),
+    Evaluate(commands::evaluate::Args),
     Data(commands::data::Args),
     Serve(commands::serve::Args),
     Client(commands::client::Args),
@@ -62,6 +63,8 @@ cahoots: federated bandit learning
   cahoots algorithms               what can be run; with a name, its parameters
   cahoots environments             the worlds to run it in; with a name, their keys
   cahoots data describe FILE       a table of your own, and the experiment that it makes
+  cahoots evaluate LOG ...         what a policy would have earned, from what another one logged
+  cahoots data check DIR           which dataset a folder holds; also prepare
   cahoots plan ...                 thresholds from a communication budget
   cahoots audit                    measured privacy against stated privacy
   cahoots merge DIR ...            the parts of a run (run --shard K/N) into the whole
@@ -134,6 +137,7 @@ fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
         Some(Command::Report(args)) => commands::report::run(&args, &known.simulated),
         Some(Command::Algorithms(args)) => commands::algorithms::run(&args, &known.simulated),
         Some(Command::Environments(args)) => commands::environments::run(&args, &known.simulated),
+        Some(Command::Evaluate(args)) => commands::evaluate::run(&args, &known.simulated),
         Some(Command::Data(args)) => commands::data::run(&args),
         Some(Command::Serve(args)) => commands::serve::run(&args, &known.live),
         Some(Command::Client(args)) => commands::client::run(&args, &known.live),

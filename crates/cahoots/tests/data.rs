@@ -1,223 +1,169 @@
-//! Tables of one's own, from a file to a result.
+//! `cahoots data`, and experiments on data, as a shell sees them. The sets are made up.
 
 mod shell;
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use cahoots_data::datasets::{Kind, synthetic};
 use serde_json::Value as Json;
 use shell::{command, text};
 
-/// Calls the command, which keeps what it prepares in the same folder.
+const REPLAY: &str = r#"
+seeds = 2
+[environment]
+kind = "replay"
+data = "music"
+dim = 4
+arms = 5
+[[algorithm]]
+kind = "linucb-alone"
+[[algorithm]]
+kind = "async-linucb"
+"#;
+
+/// A folder with an experiment and a set in `music`.
+fn folder(experiment: &str) -> tempfile::TempDir {
+    let folder = shell::folder(experiment);
+    synthetic::write(Kind::Lastfm, &folder.path().join("music")).unwrap();
+    folder
+}
+
+/// The command, with its cache in the folder.
 fn cahoots(folder: &Path, args: &[&str]) -> Output {
     command(folder, args).env("CAHOOTS_CACHE", folder.join("cache")).output().unwrap()
 }
 
-fn succeeds(folder: &Path, args: &[&str]) -> String {
-    let output = cahoots(folder, args);
-    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-/// What is said about input that is wrong.
-fn refused(folder: &Path, args: &[&str]) -> String {
-    let output = cahoots(folder, args);
-    assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
-    text(&output.stderr)
-}
-
-/// Visits to four clinics as a spreadsheet might give them: the department follows from age and temperature, mostly.
-fn visits(rows: u32) -> Vec<u8> {
-    let mut table = "Nr;Klinik;Alter;Temperatur;Bemerkung;outcome\r\n".to_owned();
-    let mut state = 1u32;
-    let mut below = |n: u32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 16) % n
-    };
-    for row in 0..rows {
-        let clinic = ["Köln", "Bonn", "Aachen", "\"Haus \"\"Süd\"\"; Essen\""][below(4) as usize];
-        let (age, tenths) = (below(90), 360 + below(50));
-        let right = if age < 16 {
-            "children"
-        } else if tenths > 385 {
-            "infection"
-        } else {
-            "general"
-        };
-        let outcome = if below(20) == 0 { "general" } else { right };
-        let temperature = match below(50) {
-            0 => "NA".into(),
-            _ => format!("{}.{}", tenths / 10, tenths % 10),
-        };
-        let remark =
-            if row % 100 == 0 { format!("\"in zwei\r\nZeilen, {row}\"") } else { format!("Fall {row}") };
-        writeln!(table, "{row};{clinic};{age};{temperature};{remark};{outcome}\r").unwrap();
-    }
-    table.chars().map(|letter| letter as u32 as u8).collect()
+fn rows(output: &Output) -> Vec<Json> {
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
-fn a_table_of_ones_own_becomes_an_experiment_that_runs_as_it_stands() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path();
-    fs::write(at.join("visits.csv"), visits(3000)).unwrap();
-    let said =
-        succeeds(at, &["data", "describe", "visits.csv", "--client", "Klinik", "--write", "visits.toml"]);
+fn a_check_counts_and_names_licence_and_source() {
+    let folder = folder("");
+    let output = cahoots(folder.path(), &["data", "check", "music"]);
+    // A made-up set has other counts than the published one.
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stdout);
     for part in [
-        "visits.csv: text with semicolon between cells and a header, 3000 rows",
-        "- (an index?)",
-        "- (too many different texts)",
-        "As classification: every value of `outcome` is an arm, the right one pays 1.",
-        "children, general, infection",
-        "what always answering `general` earns",
-        "Run it: cahoots run visits.toml",
+        "music: lastfm, HetRec 2011 Last.fm",
+        "expected: 1,892",
+        "licence: non-commercial use",
+        "not there, and not needed: artists.dat, user_artists.dat, user_friends.dat",
+        "https://files.grouplens.org/",
+        "kind = \"replay\"",
     ] {
-        assert!(said.contains(part), "{part} is not in\n{said}");
+        assert!(said.contains(part), "{part}\n{said}");
     }
-    let json: Json = serde_json::from_str(&succeeds(
-        at,
-        &["data", "describe", "visits.csv", "--client", "Klinik", "--json"],
-    ))
-    .unwrap();
-    assert_eq!(
-        (&json["rows"], &json["clients"], &json["arms"], &json["dim"]),
-        (&3000.into(), &4.into(), &3.into(), &9.into())
-    );
-    let column = |name: &str| {
-        json["columns"].as_array().unwrap().iter().find(|column| column["name"] == name).unwrap()
-    };
-    assert_eq!(
-        (&column("Temperatur")["holds"], &column("Temperatur")["role"]),
-        (&"number".into(), &"context".into())
-    );
-    assert!(column("Temperatur")["missing"].as_u64().unwrap() > 20);
-    assert_eq!(json["experiment"], fs::read_to_string(at.join("visits.toml")).unwrap());
-
-    let lines: Vec<Json> = succeeds(at, &["run", "visits.toml", "--json", "--jobs", "2"])
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert_eq!(lines.len(), 3);
-    let to_beat = json["most_frequent"].as_f64().unwrap();
-    for line in &lines {
-        assert_eq!((&line["steps"], &line["seeds"]), (&3000.into(), &3.into()));
-    }
-    let shared = lines.iter().find(|line| line["algorithm"] == "linucb-shared").unwrap();
-    let earned = shared["reward_mean"].as_f64().unwrap() / 3000.0;
-    assert!(earned > to_beat + 0.03, "{earned} is no better than {to_beat}");
+    assert!(text(&output.stderr).starts_with("cahoots: music: users, "), "{}", text(&output.stderr));
+    let movies = folder.path().join("movies");
+    synthetic::write(Kind::Movielens, &movies).unwrap();
+    let report = &rows(&cahoots(folder.path(), &["data", "check", "movies", "--json"]))[0];
+    assert_eq!(report["dataset"], "movielens");
+    assert_eq!(report["counts"][0]["what"], "users");
+    assert_eq!(report["counts"][0]["found"], 12);
 }
 
 #[test]
-fn a_run_knows_its_table_by_what_is_in_it() {
-    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let records = |at: &Path| {
-        fs::write(at.join("visits.csv"), visits(300)).unwrap();
-        succeeds(at, &["data", "describe", "visits.csv", "--write", "visits.toml"]);
-        succeeds(at, &["run", "visits.toml", "--seeds", "1", "--quiet"]);
-        let manifest: Json =
-            serde_json::from_str(&fs::read_to_string(at.join("results/visits/manifest.json")).unwrap())
-                .unwrap();
-        let mut names: Vec<_> = walk(&at.join("results/visits"));
+fn what_is_wrong_with_data_is_exit_code_2_with_file_and_line() {
+    let folder = folder(REPLAY);
+    let tags = folder.path().join("music/tags.dat");
+    let whole = fs::read_to_string(&tags).unwrap();
+    fs::write(&tags, whole.replacen("\tjazz", "", 1)).unwrap();
+    let said = "tags.dat, line 3: 2 columns were expected, not 1";
+    let output = cahoots(folder.path(), &["data", "check", "music"]);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), format!("cahoots: {said}\n")));
+    let output = cahoots(folder.path(), &["run", "x.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains(&format!("data: {said}")), "{}", text(&output.stderr));
+    fs::write(&tags, whole).unwrap();
+    for (args, said) in [
+        (vec!["data", "check", "nowhere"], "nowhere is no dataset that is known"),
+        (
+            vec!["data", "prepare", "lastfmm", "music"],
+            "there is no dataset \"lastfmm\"; did you mean `lastfm`?",
+        ),
+        (vec!["data", "prepare", "delicious", "music"], "tags.dat, line 1: expected the header"),
+    ] {
+        let output = cahoots(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let problem = text(&output.stderr);
+        assert!(problem.contains(said), "{args:?}: {problem}");
+    }
+}
+
+#[test]
+fn features_are_prepared_once_and_the_same_everywhere() {
+    let folder = folder("");
+    let prepare = |more: &[&str]| {
+        let args = [&["data", "prepare", "lastfm", "music", "--dim", "4", "--json"], more].concat();
+        rows(&cahoots(folder.path(), &args))
+    };
+    let first = prepare(&[]);
+    assert_eq!(first.len(), 2);
+    let file = |row: &Json| fs::read(row["file"].as_str().unwrap()).unwrap();
+    let bytes: Vec<Vec<u8>> = first.iter().map(file).collect();
+    assert!(first.iter().all(|row| row["computed"] == true && row["residual"].as_f64().unwrap() <= 1e-11));
+    assert!(prepare(&[]).iter().all(|row| row["computed"] == false));
+    let anew = prepare(&["--anew", "--features", "svd"]);
+    assert_eq!((anew.len(), &anew[0]["computed"], file(&anew[0])), (1, &Json::from(true), bytes[1].clone()));
+    // One that is damaged is made anew, and it is said.
+    fs::write(first[0]["file"].as_str().unwrap(), &bytes[0][..100]).unwrap();
+    let args = ["data", "prepare", "lastfm", "music", "--dim", "4"];
+    let output = cahoots(folder.path(), &args);
+    assert!(text(&output.stderr).contains("is damaged or of another version, and made anew"));
+    assert!(text(&output.stdout).contains("lastfm svd: 90 items"), "{}", text(&output.stdout));
+    assert_eq!(file(&first[0]), bytes[0]);
+}
+
+#[test]
+fn rewards_stand_beside_a_random_choice_and_the_horizon_is_that_of_the_data() {
+    let folder = folder(REPLAY);
+    let all = rows(&cahoots(folder.path(), &["run", "x.toml", "--json"]));
+    assert_eq!(all[0]["steps"], all[0]["horizon"]);
+    let expected = all[0]["reward_mean"].as_f64().unwrap() / (all[0]["horizon"].as_f64().unwrap() / 5.0);
+    assert!((all[0]["normalised_reward_mean"].as_f64().unwrap() - expected).abs() < 1e-9);
+    assert!(all[0]["normalised_reward_ci95"].as_f64().unwrap() > 0.0);
+    let table = text(&cahoots(folder.path(), &["run", "x.toml", "--out", "again"]).stdout);
+    assert!(table.lines().nth(2).unwrap().contains("times random"), "{table}");
+    for file in ["summary.csv", "columns.md"] {
+        let file = fs::read_to_string(folder.path().join("again").join(file)).unwrap();
+        assert!(file.contains("normalised_reward_mean") && file.contains("normalised_reward_ci95"));
+    }
+    let horizon = all[0]["horizon"].as_u64().unwrap();
+    let long = format!("horizon = {}\n{REPLAY}", horizon + 1);
+    fs::write(folder.path().join("long.toml"), long).unwrap();
+    let output = cahoots(folder.path(), &["run", "long.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains(&format!("long.toml:1:11: horizon: there are {horizon} events")), "{said}");
+    fs::write(folder.path().join("none.toml"), shell::SMALL.replace("horizon = 100\n", "")).unwrap();
+    let output = cahoots(folder.path(), &["run", "none.toml"]);
+    assert!(text(&output.stderr).contains("`horizon` is missing"), "{}", text(&output.stderr));
+    let linear = text(&cahoots(folder.path(), &["run"]).stdout);
+    assert!(!linear.contains("times random"), "worlds that do not say it have no such column");
+}
+
+#[test]
+fn a_folder_that_was_moved_is_the_same_run() {
+    let folder = folder(REPLAY);
+    let first = cahoots(folder.path(), &["run", "x.toml", "--out", "out"]);
+    assert_eq!(first.status.code(), Some(0), "{}", text(&first.stderr));
+    let names = || -> Vec<String> {
+        let entries = fs::read_dir(folder.path().join("out/seeds")).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
         names.sort();
-        (names, manifest)
+        names
     };
-    let ((names, manifest), (same, _)) = (records(here.path()), records(there.path()));
-    assert_eq!(names, same, "the same runs, wherever the table is");
-    assert_eq!(manifest["inputs"][0]["path"], "visits.csv");
-    let mut other = visits(300);
-    other.extend(b"301;Bonn;50;36.6;;general\r\n");
-    fs::write(here.path().join("visits.csv"), other).unwrap();
-    let said = refused(here.path(), &["run", "results/visits/manifest.json", "--out", "again"]);
-    assert!(said.contains("it has changed since that run (sha256 "), "{said}");
-}
-
-/// All files below a folder, by their names within it.
-fn walk(folder: &Path) -> Vec<String> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() {
-            names.extend(walk(&path).into_iter().map(|inner| format!("{name}/{inner}")));
-        } else {
-            names.push(name);
-        }
-    }
-    names
-}
-
-#[test]
-fn careless_users_are_told_what_to_do() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path();
-    fs::write(at.join("visits.csv"), visits(100)).unwrap();
-    let file = |name: &str, text: &str| fs::write(at.join(name), text).unwrap();
-    file("empty.csv", "");
-    file("header.csv", "a,b\n");
-    file("ragged.csv", "x,y\n1,a\n2\n3,b\n4,a\n");
-    file("log.csv", "context,action,reward,propensity\n1,a,0,0.5\n2,b,1,0.5\n");
-    for (args, says) in [
-        (&["visits.csv", "--label", "Outcome"][..], "there is no column `Outcome`; did you mean `outcome`?"),
-        (&["empty.csv"], "empty.csv: there is nothing in it"),
-        (&["ragged.csv"], "ragged.csv, line 3: 1 cells, where the first line has 2"),
-        (&["nowhere.csv"], "nowhere.csv: No such file"),
-        (&["header.csv", "--label", "b", "--write", "x.toml"], "it has columns and no rows"),
-        (&["log.csv", "--write", "x.toml"], "`cahoots evaluate` says what it would have earned"),
-    ] {
-        let args: Vec<&str> = ["data", "describe"].iter().chain(args).copied().collect();
-        let said = refused(at, &args);
-        assert!(said.contains(says), "{args:?}: {said}");
-    }
-    assert!(!at.join("x.toml").exists());
-    let said = succeeds(at, &["data", "describe", "ragged.csv", "--skip-ragged", "--clients", "1"]);
-    assert!(said.contains("3 rows, 1 more left out") && said.contains("ragged = \"skip\""), "{said}");
-    assert!(said.contains("One client has nobody to learn from"), "{said}");
-    let said = succeeds(at, &["data", "describe", "log.csv"]);
-    assert!(
-        said.contains("No experiment can be made of it as it is") && said.contains("cahoots evaluate"),
-        "{said}"
-    );
-    file(
-        "x.toml",
-        "horizon = 200\n[environment]\nkind = \"table\"\nfile = \"visits.csv\"\nlabel = \"outcom\"\n[[algorithm]]\nkind = \"linucb-alone\"\n",
-    );
-    let said = refused(at, &["run", "x.toml"]);
-    assert!(said.contains("x.toml:5") && said.contains("did you mean `outcome`?"), "{said}");
-}
-
-#[test]
-fn memory_does_not_grow_with_the_table() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path();
-    let peak = |rows: u32| {
-        let mut table = "a,b,c,d,e,f,g,h,label\n".to_owned();
-        for row in 0..rows {
-            let x = |k: u32| row.wrapping_mul(2_654_435_761).wrapping_add(k * 977) % 1009;
-            writeln!(
-                table,
-                "{},{},{},{},{},{},{},{},{}",
-                x(1),
-                x(2),
-                x(3),
-                x(4),
-                x(5),
-                x(6),
-                x(7),
-                x(8),
-                x(9) % 3
-            )
-            .unwrap();
-        }
-        fs::write(at.join("t.csv"), table).unwrap();
-        let experiment = "horizon = 1000\nseeds = 1\n[environment]\nkind = \"table\"\nfile = \"t.csv\"\nlabel = \"label\"\n[[algorithm]]\nkind = \"linucb-shared\"\n";
-        fs::write(at.join("t.toml"), experiment).unwrap();
-        let line = succeeds(at, &["run", "t.toml", "--json", "--jobs", "1", "--force"]);
-        let line: Json = serde_json::from_str(&line).unwrap();
-        line["peak_rss_bytes"].as_f64().unwrap()
-    };
-    let (few, many) = (peak(1000), peak(300_000));
-    // Held in memory, the rows alone would be 21 MB.
-    assert!(many - few < 8e6, "{few} bytes for a thousand rows, {many} for 300 times as many");
+    let before = names();
+    fs::rename(folder.path().join("music"), folder.path().join("elsewhere")).unwrap();
+    fs::write(folder.path().join("x.toml"), REPLAY.replace("\"music\"", "\"elsewhere\"")).unwrap();
+    let again = cahoots(folder.path(), &["run", "x.toml", "--out", "out", "--resume", "--seeds", "3"]);
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
+    let after = names();
+    assert_eq!(after.len(), before.len() / 2 * 3, "only the third seed was run: {after:?}");
+    assert!(before.iter().all(|name| after.contains(name)));
 }

@@ -15,7 +15,7 @@ fn a_dry_run_says_what_it_takes_and_leaves_nothing() {
     assert_eq!(said.status.code(), Some(0), "{}", text(&said.stderr));
     let said = text(&said.stdout);
     for line in [
-        "entries    2 in 1 worlds",
+        "entries    2 in 1 world\n",
         "runs       120, 60 seeds of each",
         "decisions  2,400,000",
         "time       about ",
@@ -95,6 +95,7 @@ fn parts_are_put_together_by_name() {
         (vec!["run", "x.toml", "--shard", "4/3"], "4/3 is no part"),
         (vec!["run", "x.toml", "--shard", "slurm"], "SLURM_ARRAY_TASK_ID is not set"),
         (vec!["merge", "whole"], "holds no part of a run"),
+        (vec!["merge", "nowhere"], "there is no folder nowhere"),
     ] {
         let output = cahoots(folder.path(), &args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");

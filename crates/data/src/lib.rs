@@ -2,6 +2,7 @@
 //! would have earned on what another one logged.
 
 pub mod datasets;
+pub mod evaluate;
 pub mod features;
 pub mod replay;
 pub mod rows;

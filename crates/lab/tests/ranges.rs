@@ -13,7 +13,7 @@ use serde_json::json;
 use toml::{Table, Value};
 
 /// How refusals begin or end that are about a key together with others: what is shown is what the key itself allows.
-const TOGETHER: [&str; 15] = [
+const TOGETHER: [&str; 17] = [
     "is for privacy = ",
     "set `rounds` too",
     "is needed with `rounds`",
@@ -24,6 +24,8 @@ const TOGETHER: [&str; 15] = [
     "unless you insist",
     "is for trust = ",
     "is for unit = ",
+    "is for policy = ",
+    "needs `samples` too",
     "cannot offer",
     "per_client lists",
     "per_client needs",

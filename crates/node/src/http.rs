@@ -18,7 +18,7 @@ use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
@@ -175,8 +175,10 @@ impl Face {
             Offered::Features(numbers) => Arms::Flat(numbers),
         };
         let decision = self.client.decide(user, arms)?;
+        let probability = decision.probability().map_or(Value::Null, Value::from);
         // Ids are digits and a dash: nothing to escape.
-        let text = format!(r#"{{"id":"{}","arm":{}}}"#, decision.id, decision.arm().0);
+        let text =
+            format!(r#"{{"id":"{}","arm":{},"probability":{probability}}}"#, decision.id, decision.arm().0);
         Ok(request::answer(StatusCode::OK, Bytes::from(text)))
     }
 }

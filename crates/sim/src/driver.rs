@@ -17,7 +17,7 @@ use cahoots_core::{
     UserId, message,
 };
 
-pub use books::MessageObserver;
+pub use books::{Decided, DecisionObserver, MessageObserver};
 
 use self::books::{Books, Sending};
 use crate::arrivals::Arrivals;
@@ -167,7 +167,7 @@ impl<A: Algorithm> Simulation<A> {
             clipped,
             joined: vec![false; clients.len()],
             clients,
-            books: Books { wire: Wire::new(network, seed), ledger, observer: None },
+            books: Books { wire: Wire::new(network, seed), ledger, observer: None, watcher: None },
             wakes: BTreeSet::new(),
             late: BTreeMap::new(),
             effects: Effects::default(),
@@ -183,6 +183,11 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
     /// Shows every message to `observer` as it is sent (once, however often the network repeats it).
     pub fn on_message(&mut self, observer: MessageObserver<C::Msg>) {
         self.books.observer = Some(observer);
+    }
+
+    /// Shows every decision to `watcher` as it is made, with its probability and its reward.
+    pub fn on_decision(&mut self, watcher: DecisionObserver) {
+        self.books.watcher = Some(watcher);
     }
 
     /// Runs to the horizon. `progress` is called now and then with the tick; its
@@ -241,9 +246,16 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
         let client = &mut self.clients[index];
         let arms = self.arms.arm_set(client.host().seat()).expect("worlds offer arms that fit their setting");
         let choice = client.choose(user, arms, &self.keys);
+        if !self.world.answers(self.now, user, choice.arm()) {
+            return;
+        }
         let waits = client.machine().waits();
         self.world.set_waiting(waits);
         let pull = self.world.pull(self.now, user, &self.arms, choice.arm());
+        if let Some(watcher) = &mut self.books.watcher {
+            let (tick, picked, reward) = (self.now, choice.picked, pull.reward);
+            watcher(&Decided { tick, user, arms: &self.arms, picked, reward });
+        }
         self.books.ledger.pull(&pull);
         self.books.ledger.random(self.world.random_reward(self.now, user, &self.arms));
         if self.clipped.is_some_and(|(low, high)| pull.reward < low || pull.reward > high) {

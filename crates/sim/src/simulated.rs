@@ -4,8 +4,12 @@ use cahoots_core::drive::LearnerHost;
 use cahoots_core::{Algorithm, Erase, NodeId, ReadFile, Seats, Setting, Tick, Topology};
 use schemars::{Schema, schema_for};
 
-use crate::driver::Options;
+use crate::arrivals::Arrivals;
+use crate::driver::{Options, Simulation};
+use crate::network::Network;
+use crate::rewards::Rewards;
 use crate::run::{Params, Report, RunError, Scenario, checked, prepare, table, typed};
+use crate::world::World;
 use crate::worlds::Worlds;
 
 /// An algorithm that can be simulated.
@@ -23,6 +27,19 @@ pub struct Simulated {
     topology: fn(Params, &Setting) -> Result<Option<Graph>, RunError>,
     outline: fn(Params, &Setting) -> Result<Outline, RunError>,
     simulate: fn(Request<'_>) -> Result<Report, RunError>,
+    simulate_in: fn(Params, Place<'_>) -> Result<Report, RunError>,
+}
+
+/// A world that is there already, and who acts in it when; messages and rewards come at once.
+pub struct Place<'a> {
+    /// The world.
+    pub world: Box<dyn World>,
+    /// Who acts when.
+    pub arrivals: Arrivals,
+    /// Of the decisions.
+    pub seed: u64,
+    /// Sees the tick now and then; its `false` stops the run.
+    pub progress: &'a mut dyn FnMut(Tick) -> bool,
 }
 
 /// Who can talk to whom, and who of them collects for others.
@@ -69,6 +86,7 @@ impl Erase for Simulated {
             topology: |params, setting| Ok(A::topology(&checked::<A>(params, setting)?)),
             outline: outline::<A>,
             simulate: simulate::<A>,
+            simulate_in: simulate_in::<A>,
         }
     }
 }
@@ -86,6 +104,22 @@ fn outline<A: Algorithm>(params: Params, setting: &Setting) -> Result<Outline, R
 fn simulate<A: Algorithm>(request: Request<'_>) -> Result<Report, RunError> {
     let Request { params, scenario, worlds, seed, options, progress } = request;
     let mut simulation = prepare::<A>(worlds, &params, scenario, seed, options)?;
+    report(&mut simulation, progress)
+}
+
+fn simulate_in<A: Algorithm>(params: Params, place: Place<'_>) -> Result<Report, RunError> {
+    let Place { world, arrivals, seed, progress } = place;
+    let valid = checked::<A>(params, world.setting())?;
+    let (network, rewards) = (Network::default(), Rewards::default());
+    let mut simulation =
+        Simulation::<A>::new(valid, world, arrivals, network, rewards, seed, Options::default());
+    report(&mut simulation, progress)
+}
+
+fn report<A: Algorithm>(
+    simulation: &mut Simulation<A>,
+    progress: &mut dyn FnMut(Tick) -> bool,
+) -> Result<Report, RunError> {
     let ledger = simulation.run(progress).ok_or(RunError::Stopped)?.clone();
     Ok(Report { ledger, cost: simulation.cost(), privacy: simulation.privacy() })
 }
@@ -114,6 +148,11 @@ impl Simulated {
     /// Checks parameters against a setting, and says what is known of it with them.
     pub fn outline(&self, params: Params, setting: &Setting) -> Result<Outline, RunError> {
         (self.outline)(params, setting)
+    }
+
+    /// Runs it in a world that is no part of a scenario.
+    pub fn simulate_in(&self, params: Params, place: Place<'_>) -> Result<Report, RunError> {
+        (self.simulate_in)(params, place)
     }
 
     /// Runs it.

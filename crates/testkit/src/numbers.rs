@@ -38,6 +38,7 @@ fn quantity(owner: &str, field: &str) -> Option<&'static str> {
         ("Factor", "z") => "direction",
         ("ArmStats", "counts") => "pulls",
         ("ArmStats", "sums") => "rewards",
+        ("Exp3", "weights") => "weights",
         (_, field) if field.ends_with("log_det") => "log_det",
         _ => return None,
     })

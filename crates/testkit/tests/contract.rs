@@ -42,6 +42,40 @@ fn linear_algorithms_pass_with_other_parameters_too() {
     }
 }
 
+/// Policies that draw, in all that take a policy.
+#[test]
+fn linear_algorithms_pass_with_policies_that_draw() {
+    let draws = [
+        json!({ "policy": "softmax" }),
+        json!({ "policy": "igw", "epsilon": 0.1 }),
+        json!({ "policy": "greedy", "epsilon": 0.2 }),
+        json!({ "policy": "lints", "samples": 5 }),
+        json!({ "epsilon": 0.1 }),
+    ];
+    let algorithms = [
+        ("async-linucb", json!({ "ratio": 1.5 })),
+        ("sync-linucb", json!({ "sync_threshold": 0.5 })),
+        ("hetofed", json!({ "exploration": 4, "sync_threshold": 1.0 })),
+        ("hetofed-e", json!({ "sync_threshold": 1.0 })),
+        ("dyclu", json!({})),
+        ("club", json!({})),
+        ("private-linucb", json!({ "dp_delta": 1e-5 })),
+        ("private-fed-linucb", json!({ "dp_delta": 1e-5 })),
+    ];
+    for (turn, (name, own)) in algorithms.iter().enumerate() {
+        let suites = suites();
+        let suite = suites.get(name).expect("one of ours");
+        // Two policies each: every policy is with several algorithms.
+        for draw in [&draws[turn % 5], &draws[(turn + 3) % 5]] {
+            let mut params = own.clone();
+            params.as_object_mut().unwrap().extend(draw.as_object().unwrap().clone());
+            let fitting = scenarios::fitting_with(suite, &Worlds::ours(), &params);
+            assert!(!fitting.is_empty(), "{name} {params}");
+            suite.check_all(&Worlds::ours(), &params, &fitting[0]);
+        }
+    }
+}
+
 /// Global and local components: every split world, with and without a warm-up.
 #[test]
 fn split_worlds_keep_the_contract_with_other_parameters_too() {
@@ -68,7 +102,10 @@ fn planned_pulls_wakes_and_abandoned_pulls_keep_the_contract() {
     assert!(in_blocks.is_some_and(|ticks| ticks > 1000), "{in_blocks:?}");
 }
 
-/// The exact comparison is made, and about blocks: every K-armed algorithm but the one that decides anew
+/// Those for arms with features or without.
+const ANYWHERE: [&str; 5] = ["random", "greedy", "epsilon-greedy", "softmax", "igw"];
+
+/// The exact comparison is made, and about blocks: every K-armed algorithm but those that decide anew
 /// at each pull has ticks inside them.
 #[test]
 fn blocks_without_noise_equal_single_steps_for_every_k_armed_algorithm() {
@@ -79,11 +116,7 @@ fn blocks_without_noise_equal_single_steps_for_every_k_armed_algorithm() {
     for suite in k_armed {
         let in_blocks = suite.blocks(&worlds, &suite.least(), &still);
         let in_blocks = in_blocks.unwrap_or_else(|| panic!("{}: nothing was compared", suite.name));
-        assert_eq!(
-            in_blocks > 1000,
-            suite.name != "ucb-alone",
-            "{}: {in_blocks} ticks in blocks",
-            suite.name
-        );
+        let anew = suite.name.ends_with("-alone") || ANYWHERE.contains(&suite.name);
+        assert_eq!(in_blocks > 1000, !anew, "{}: {in_blocks} ticks in blocks", suite.name);
     }
 }

@@ -82,6 +82,9 @@ impl Erase for Masks {
     }
 }
 
+/// Those whose pulls are drawn from what is open: where less is, they are others.
+const DRAWN: [&str; 5] = ["random", "epsilon-greedy", "softmax", "igw", "exp3-alone"];
+
 fn takes_masks<A: Algorithm>(scenario: &Scenario) -> bool {
     // Random pulls are drawn from what is open: they are others where less is.
     let least = serde_json::from_str(A::LEAST).expect("JSON");
@@ -104,7 +107,8 @@ fn takes_masks<A: Algorithm>(scenario: &Scenario) -> bool {
         mask
     });
     assert!(others.1 > plain.len() / 2, "{}: hardly an arm was masked", A::NAME);
-    assert!((&others.0, &others.2) == (&plain, &states), "{}: moved by arms it would not choose", A::NAME);
+    let unmoved = (&others.0, &others.2) == (&plain, &states);
+    assert!(unmoved || DRAWN.contains(&A::NAME), "{}: moved by arms it would not choose", A::NAME);
     let half = run::<A>(&params, scenario, about_half);
     assert!(half.1 > plain.len() / 2 && half.0 != plain, "{}: masks that never mattered", A::NAME);
     true

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cahoots_core::policy::{Confidence, PolicyKind, Radius};
+use cahoots_core::policy::{Confidence, Radius};
 use cahoots_core::{LARGEST, LinearStats, ParamError, Plausible, Setting, UserId, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -175,10 +175,8 @@ impl Params {
                 failure_prob: self.failure_prob,
                 reward_noise: self.reward_noise,
                 radius: self.radius,
-                policy: PolicyKind::LinUcb,
-                sampling_scale: None,
-                perturbation: 1.0,
                 fidelity: self.fidelity,
+                ..LinearParams::default()
             },
             ratio: self.ratio.clone(),
             upload_ratio: self.upload_ratio.clone(),

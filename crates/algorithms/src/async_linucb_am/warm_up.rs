@@ -2,7 +2,7 @@
 //! enough data to tell the global component from the local one.
 
 use cahoots_core::linalg::rank;
-use cahoots_core::policy::{LinearPolicy, PolicyKind};
+use cahoots_core::policy::{LinearPolicy, Rule};
 use cahoots_core::{ArmSet, Buffered, LinearStats, Picked, Seat, Stream, Symmetric, Tiles};
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ impl WarmUp {
     pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
         let stacked = seat.dim + seat.local_dim;
         let policy = LinearPolicy {
-            kind: PolicyKind::LinUcb,
+            rule: Rule::LinUcb,
             confidence: valid.confidence(0.0, stacked),
             sampling_scale: 0.0,
             perturbation: 1.0,

@@ -7,6 +7,7 @@ pub(crate) mod client;
 pub mod contract;
 pub(crate) mod data;
 pub(crate) mod environments;
+pub(crate) mod evaluate;
 pub(crate) mod keys;
 pub(crate) mod merge;
 pub(crate) mod operate;

@@ -92,7 +92,7 @@ pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError
         }
     }
     if !args.quiet && !args.json {
-        eprintln!("page over all papers: {}", out.join(reproduce::INDEX).display());
+        say(format_args!("page over all papers: {}", out.join(reproduce::INDEX).display()));
     }
     if !skipped.is_empty() {
         let names: Vec<&str> = skipped.iter().map(|item| item.name).collect();

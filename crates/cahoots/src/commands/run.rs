@@ -169,22 +169,24 @@ fn dry_run(name: &str, expected: &Expected, json: bool) -> Result<(), LabError> 
         return print::out(&(serde_json::to_string(expected).unwrap_or_default() + "\n"));
     }
     let count = |number: usize| grouped(number as f64, 0);
+    let some =
+        |number: usize, what: &str| format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" });
     let free =
         expected.free.map_or_else(String::new, |free| format!(", of {} that are free", bytes(free as f64)));
     print::out(&format!(
         "{name}: nothing was run\n\n\
-         entries    {} in {} worlds\n\
-         runs       {}, {} seeds of each entry\n\
+         entries    {} in {}\n\
+         runs       {}, {} of each entry\n\
          decisions  {}\n\
-         time       about {} with {} threads\n\
+         time       about {} with {}\n\
          memory     at least {} a run, {} at a time{free}\n",
         count(expected.entries),
-        count(expected.worlds),
+        some(expected.worlds, "world"),
         count(expected.runs),
-        count(expected.seeds),
+        some(expected.seeds, "seed"),
         grouped(expected.decisions as f64, 0),
         span(expected.seconds),
-        expected.threads,
+        some(expected.threads, "thread"),
         bytes(expected.bytes_per_run),
         bytes(expected.bytes),
     ))

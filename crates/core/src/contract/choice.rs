@@ -1,6 +1,8 @@
 //! What a learner answers when it is asked: the arm, and how sure it is of it.
 
 use crate::ids::ArmIndex;
+use crate::policy::Distribution;
+use crate::rng::Stream;
 
 /// An arm that a policy picked, and what the policy can say about it.
 ///
@@ -23,7 +25,8 @@ pub struct Picked {
     pub score: Option<f64>,
     /// Where the policy believes the arm's expected reward to lie.
     pub interval: Option<(f64, f64)>,
-    /// How likely the policy was to pick this arm of these; 1 where nothing was drawn.
+    /// How likely the policy was to pick this arm of these, with what it knew: the number that it drew with, 1 where
+    /// nothing was drawn, and `None` where it cannot tell.
     pub probability: Option<f64>,
 }
 
@@ -56,6 +59,12 @@ impl Picked {
     /// Any of `arms`, each as likely.
     pub fn any(arm: ArmIndex, arms: usize) -> Picked {
         Picked { probability: Some(1.0 / arms as f64), ..Picked::arm(arm) }
+    }
+
+    /// An arm from a distribution, with its probability in it.
+    pub fn drawn(from: &Distribution, rng: &mut Stream) -> Picked {
+        let arm = from.draw(rng);
+        Picked { probability: Some(from.of(arm)), ..Picked::arm(arm) }
     }
 
     /// The answer, with what it keeps until its reward comes.

@@ -1,36 +1,24 @@
-//! LinUCB, LinTS and LinPHE on a ridge model, and the uniform policy as a floor.
+//! Policies on a ridge model: LinUCB, LinTS, LinPHE, those that draw from a known distribution, and the uniform
+//! one as a floor.
 
-use cahoots_kernel::{Best, Factor, Scores};
-use schemars::JsonSchema;
+use cahoots_kernel::{Factor, Scores};
 use serde::{Deserialize, Serialize};
 
+use super::distribution::Distribution;
+use super::pick::pick_open;
 use super::radius::Confidence;
+use super::rule::{Base, Mixture, Rule};
 use crate::contract::arms::ArmSet;
 use crate::contract::choice::Picked;
 use crate::ids::ArmIndex;
 use crate::rng::Stream;
 use crate::stats::LinearStats;
 
-/// Which policy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PolicyKind {
-    /// Optimism: mean plus radius times width.
-    #[default]
-    LinUcb,
-    /// Thompson sampling: a model drawn from N(estimate, scale^2 V^-1).
-    LinTs,
-    /// Perturbed history: past rewards plus fresh pseudo-rewards (Gaussian limit).
-    LinPhe,
-    /// Any arm.
-    Uniform,
-}
-
 /// A checked policy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinearPolicy {
-    /// Which policy.
-    pub kind: PolicyKind,
+    /// How it picks.
+    pub rule: Rule,
     /// LinUCB's radius.
     pub confidence: Confidence,
     /// LinTS: standard deviation of the draw, in units of the model's width.
@@ -52,7 +40,7 @@ pub struct LinearModel<'a, S> {
 impl LinearPolicy {
     /// LinPHE needs the sum of contexts beside the usual statistics.
     pub fn needs_contexts(&self) -> bool {
-        self.kind == PolicyKind::LinPhe
+        self.rule == Rule::LinPhe
     }
 
     /// The arm to pull.
@@ -63,9 +51,9 @@ impl LinearPolicy {
         rng: &mut Stream,
     ) -> Picked {
         let factor = model.factor;
-        match self.kind {
-            PolicyKind::Uniform => Picked::any(arms.draw(rng), arms.open()),
-            PolicyKind::LinUcb => {
+        match self.rule {
+            Rule::Uniform => Picked::any(arms.draw(rng), arms.open()),
+            Rule::LinUcb => {
                 let radius = self.confidence.radius(factor.log_det(), model.count);
                 Scores::lend(|scores| {
                     factor.score(arms.features(), scores);
@@ -73,17 +61,10 @@ impl LinearPolicy {
                     Picked::optimistic(ArmIndex(best.arm as u32), best.mean, radius * best.width)
                 })
             }
-            PolicyKind::LinTs => {
-                // theta = W'(z + scale g), so x.theta = (W x).(z + scale g)
-                let direction: Vec<f64> =
-                    factor.z().iter().map(|z| z + self.sampling_scale * rng.normal()).collect();
-                Scores::lend(|scores| {
-                    factor.score_toward(arms.features(), &direction, scores);
-                    let best = scores.highest_mean(arms.offered().as_deref());
-                    Picked::arm(ArmIndex(best.arm as u32))
-                })
-            }
-            PolicyKind::LinPhe => {
+            Rule::LinTs => Scores::lend(|scores| {
+                Picked::arm(self.best_of_a_drawn_model(factor, arms, arms.offered().as_deref(), scores, rng))
+            }),
+            Rule::LinPhe => {
                 let theta = self.perturbed(factor, &(model.stats)(), rng);
                 let features = arms.features();
                 let mut x = vec![0.0; features.dim()];
@@ -93,7 +74,90 @@ impl LinearPolicy {
                 });
                 Picked::arm(pick_open(values, arms))
             }
+            Rule::Drawn(mixture) => {
+                let radius = self.confidence.radius(factor.log_det(), model.count);
+                let picked = Picked::drawn(&self.mixture(mixture, factor, model.count, arms, rng), rng);
+                let (mean, width2) = factor.mean_and_width2(&arms.context(picked.arm));
+                let width = radius * width2.sqrt();
+                Picked {
+                    score: match mixture.base {
+                        Base::Estimates(_) => Some(mean),
+                        Base::Bound => Some(mean + width),
+                        Base::Models { .. } => None,
+                    },
+                    interval: Some((mean - width, mean + width)),
+                    ..picked
+                }
+            }
         }
+    }
+
+    /// How likely [`LinearPolicy::choose`] is to take each arm, given the same stream at the same position; `None` where
+    /// that is not known. All that comes of the stream here are the models of [`Base::Models`]: the probabilities
+    /// are given those, and it is them that the arm is then drawn with.
+    pub fn distribution<S: FnOnce() -> LinearStats>(
+        &self,
+        model: LinearModel<'_, S>,
+        arms: ArmSet<'_>,
+        rng: &mut Stream,
+    ) -> Option<Distribution> {
+        match self.rule {
+            Rule::LinTs | Rule::LinPhe => None,
+            Rule::Uniform => Some(Distribution::uniform(arms)),
+            Rule::LinUcb => Some(self.bound(model.factor, model.count, arms)),
+            Rule::Drawn(mixture) => Some(self.mixture(mixture, model.factor, model.count, arms, rng)),
+        }
+    }
+
+    fn mixture(
+        &self,
+        Mixture { base, epsilon }: Mixture,
+        factor: &Factor,
+        count: u64,
+        arms: ArmSet<'_>,
+        rng: &mut Stream,
+    ) -> Distribution {
+        let drawn = match base {
+            Base::Estimates(leaning) => Scores::lend(|scores| {
+                factor.score(arms.features(), scores);
+                leaning.over(&scores.mean, count, arms)
+            }),
+            Base::Bound => self.bound(factor, count, arms),
+            Base::Models { samples } => {
+                let (mut votes, offered) = (vec![0; arms.len()], arms.offered());
+                Scores::lend(|scores| {
+                    for _ in 0..samples {
+                        let best = self.best_of_a_drawn_model(factor, arms, offered.as_deref(), scores, rng);
+                        votes[best.index()] += 1;
+                    }
+                });
+                Distribution::of_votes(&votes)
+            }
+        };
+        drawn.mixed(epsilon, arms)
+    }
+
+    fn bound(&self, factor: &Factor, count: u64, arms: ArmSet<'_>) -> Distribution {
+        let radius = self.confidence.radius(factor.log_det(), count);
+        let best = Scores::lend(|scores| {
+            factor.score(arms.features(), scores);
+            scores.highest_bound(radius, arms.offered().as_deref()).arm
+        });
+        Distribution::certain(ArmIndex(best as u32), arms)
+    }
+
+    /// theta = W'(z + scale g), so x.theta = (W x).(z + scale g)
+    fn best_of_a_drawn_model(
+        &self,
+        factor: &Factor,
+        arms: ArmSet<'_>,
+        offered: Option<&[bool]>,
+        scores: &mut Scores,
+        rng: &mut Stream,
+    ) -> ArmIndex {
+        let direction: Vec<f64> = factor.z().iter().map(|z| z + self.sampling_scale * rng.normal()).collect();
+        factor.score_toward(arms.features(), &direction, scores);
+        ArmIndex(scores.highest_mean(offered).arm as u32)
     }
 
     /// (a + 1)(G + ridge I) theta = b + sum x Z, Z ~ Binomial(a, 1/2): in the
@@ -113,16 +177,6 @@ impl LinearPolicy {
     }
 }
 
-/// The arm of the largest value among those that can be chosen.
-pub fn pick_open(values: impl Iterator<Item = f64>, arms: ArmSet<'_>) -> ArmIndex {
-    let open = |arm: &usize| arms.is_open(ArmIndex(*arm as u32));
-    let mut best = Best::or((0..arms.len()).find(open).unwrap_or(0));
-    for (arm, value) in values.enumerate().filter(|(arm, _)| open(arm)) {
-        best.offer(arm, value);
-    }
-    ArmIndex(best.arm() as u32)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,9 +186,9 @@ mod tests {
 
     const RIDGE: f64 = 0.5;
 
-    fn policy(kind: PolicyKind) -> LinearPolicy {
+    fn policy(rule: Rule) -> LinearPolicy {
         let confidence = Confidence::new(Radius::Fixed(0.7), 0.1, 0.1, RIDGE, 2).unwrap();
-        LinearPolicy { kind, confidence, sampling_scale: 0.4, perturbation: 2.0 }
+        LinearPolicy { rule, confidence, sampling_scale: 0.4, perturbation: 2.0 }
     }
 
     fn some_data() -> LinearStats {
@@ -188,7 +242,7 @@ mod tests {
         let difference = [0.6, -0.65];
         let (direction, width2) = solve(&stats, difference);
         let mean = direction[0] * stats.moment[0] + direction[1] * stats.moment[1];
-        let found = share_of_arm_0(&policy(PolicyKind::LinTs), &stats, n);
+        let found = share_of_arm_0(&policy(Rule::LinTs), &stats, n);
         assert_share(found, mean, 0.4 * 0.4 * width2, n);
     }
 
@@ -201,7 +255,7 @@ mod tests {
         let mean = d[0] * moment(0) + d[1] * moment(1);
         let g = &stats.gram;
         let square = d[0] * d[0] * g.get(0, 0) + 2.0 * d[0] * d[1] * g.get(1, 0) + d[1] * d[1] * g.get(1, 1);
-        let found = share_of_arm_0(&policy(PolicyKind::LinPhe), &stats, n);
+        let found = share_of_arm_0(&policy(Rule::LinPhe), &stats, n);
         assert_share(found, mean, a / 4.0 * square / ((a + 1.0) * (a + 1.0)), n);
     }
 
@@ -213,8 +267,8 @@ mod tests {
             direction[0] * stats.moment[0] + direction[1] * stats.moment[1] + 0.7 * width2.sqrt()
         };
         let best = bound([0.9, 0.1]) > bound([0.3, 0.75]);
-        assert_eq!(share_of_arm_0(&policy(PolicyKind::LinUcb), &stats, 10) == 1.0, best);
-        let share = share_of_arm_0(&policy(PolicyKind::Uniform), &stats, 10_000);
+        assert_eq!(share_of_arm_0(&policy(Rule::LinUcb), &stats, 10) == 1.0, best);
+        let share = share_of_arm_0(&policy(Rule::Uniform), &stats, 10_000);
         assert!((share - 0.5).abs() < 5.0 * 0.005, "{share}");
     }
 }

@@ -3,12 +3,23 @@
 
 use cahoots_kernel::Best;
 
+use crate::contract::arms::ArmSet;
 use crate::ids::ArmIndex;
 
 /// Index of the largest value: the first if none exceeds minus infinity, as NaN never does.
 pub fn pick(values: impl IntoIterator<Item = f64>) -> ArmIndex {
     let mut best = Best::default();
     for (arm, value) in values.into_iter().enumerate() {
+        best.offer(arm, value);
+    }
+    ArmIndex(best.arm() as u32)
+}
+
+/// The arm of the largest value among those that can be chosen.
+pub fn pick_open(values: impl Iterator<Item = f64>, arms: ArmSet<'_>) -> ArmIndex {
+    let open = |arm: &usize| arms.is_open(ArmIndex(*arm as u32));
+    let mut best = Best::or((0..arms.len()).find(open).unwrap_or(0));
+    for (arm, value) in values.enumerate().filter(|(arm, _)| open(arm)) {
         best.offer(arm, value);
     }
     ArmIndex(best.arm() as u32)

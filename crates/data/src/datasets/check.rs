@@ -101,11 +101,15 @@ fn logs(folder: &Folder<'_>) -> Result<Report, DataError> {
             clicks += u64::from(shown.click);
         }
         sample &= impressions == open_bandit::SAMPLE;
-        let (known, items) = part.known.unzip();
-        let known = if impressions == open_bandit::SAMPLE { Some(open_bandit::SAMPLE) } else { known };
+        let is_sample = impressions == open_bandit::SAMPLE;
+        let known = if is_sample { Some(open_bandit::SAMPLE) } else { part.known_impressions };
         let name = &part.name;
         counts.push(Count { what: format!("{name}: impressions"), found: impressions, known });
-        counts.push(Count { what: format!("{name}: items"), found: part.items()?.into(), known: items });
+        counts.push(Count {
+            what: format!("{name}: items"),
+            found: part.items()?.into(),
+            known: part.known_items,
+        });
         counts.push(Count { what: format!("{name}: clicks"), found: clicks, known: None });
     }
     let there = |name: &String| parts.iter().any(|part| part.name == *name);

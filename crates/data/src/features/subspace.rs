@@ -1,6 +1,6 @@
 //! The leading right singular vectors of a sparse matrix, centred or not, by subspace iteration from a fixed start.
 //!
-//! A block V of orthonormal columns is replaced by an orthonormal basis of A'A V, over and over; the leading
+//! A block V of orthonormal columns is replaced by an orthonormal basis of (A'A)^2 V, over and over; the leading
 //! eigenvectors of V'(A'A)V turn the block towards those of A'A (Rayleigh and Ritz). It ends when every one that was asked
 //! for, v with its value l, has |A'A v - l v| at most [`RESIDUAL`] times the largest value. All of it is plain loops in a
 //! fixed order: every machine computes the same bits.
@@ -45,29 +45,39 @@ pub fn leading(
     Draw::keyed(0, Purpose::World, 0, 0).normals(&mut block);
     width = orthonormal(&mut block, n, width);
     let mut best = Leading { count: 0, vectors: Vec::new(), values: Vec::new(), residual: 0.0, rounds: 0 };
-    for round in 1..=ROUNDS {
-        let mut image = apply(matrix, means, &block, width);
+    let rounds = if width == 0 { 0 } else { ROUNDS };
+    for round in 1..=rounds {
+        let image = apply(matrix, means, &block, width);
         let (values, rotation) = eigen(&gram(&block, &image, n, width), width);
-        block = turn(&block, n, width, &rotation, width);
-        image = turn(&image, n, width, &rotation, width);
         let wanted = count.min(width);
+        let vectors = turn(&block, n, width, &rotation, wanted);
+        let mut image = turn(&image, n, width, &rotation, width);
         let largest = values.first().copied().unwrap_or_default().max(f64::MIN_POSITIVE);
-        let residual =
-            (0..wanted).map(|k| off(&block, &image, n, width, k, values[k])).fold(0.0, f64::max) / largest;
+        let off = |k: usize| off(&vectors, wanted, &image, width, k, values[k]);
+        let residual = (0..wanted).map(off).fold(0.0, f64::max) / largest;
         progress(round, residual);
         if residual <= RESIDUAL || round == ROUNDS {
-            let keep: Vec<usize> = (0..wanted).filter(|k| values[*k] > 1e-12 * largest).collect();
+            let keep = values[..wanted].iter().take_while(|value| **value > 1e-12 * largest).count();
             best = Leading {
-                count: keep.len(),
-                vectors: columns(&block, n, width, keep.len()),
-                values: values[..keep.len()].to_vec(),
+                count: keep,
+                vectors: vectors.chunks_exact(wanted.max(1)).flat_map(|row| row[..keep].to_vec()).collect(),
+                values: values[..keep].to_vec(),
                 residual,
                 rounds: round,
             };
             break;
         }
-        block = image;
+        // Once more before the next basis: columns of about unit length do not drown each other.
+        for row in image.chunks_exact_mut(width) {
+            for (entry, value) in row.iter_mut().zip(&values).filter(|(_, value)| **value > 0.0) {
+                *entry /= value;
+            }
+        }
+        block = apply(matrix, means, &image, width);
         width = orthonormal(&mut block, n, width);
+        if width == 0 {
+            break;
+        }
     }
     best.fix_signs(n);
     best
@@ -187,6 +197,9 @@ fn turn(x: &[f64], n: usize, width: usize, rotation: &[f64], keep: usize) -> Vec
 fn orthonormal(block: &mut Vec<f64>, n: usize, mut width: usize) -> usize {
     // The second time removes what rounding left of the first.
     for _ in 0..2 {
+        if width == 0 {
+            return 0;
+        }
         let (squares, mut rotation) = eigen(&gram(block, block, n, width), width);
         let least = squares.first().copied().unwrap_or_default() * 1e-14;
         let keep = squares.iter().take_while(|square| **square > least && **square > 0.0).count();
@@ -201,15 +214,11 @@ fn orthonormal(block: &mut Vec<f64>, n: usize, mut width: usize) -> usize {
     width
 }
 
-/// The length of A'A v - l v.
-fn off(block: &[f64], image: &[f64], n: usize, width: usize, k: usize, value: f64) -> f64 {
-    let square = |i: usize| {
-        let difference = image[i * width + k] - value * block[i * width + k];
+/// The length of A'A v - l v, for the k-th column of each.
+fn off(vectors: &[f64], count: usize, image: &[f64], width: usize, k: usize, value: f64) -> f64 {
+    let square = |(v, image): (&[f64], &[f64])| {
+        let difference = image[k] - value * v[k];
         difference * difference
     };
-    (0..n).map(square).sum::<f64>().sqrt()
-}
-
-fn columns(block: &[f64], n: usize, width: usize, keep: usize) -> Vec<f64> {
-    (0..n).flat_map(|i| block[i * width..][..keep].iter().copied()).collect()
+    vectors.chunks_exact(count).zip(image.chunks_exact(width)).map(square).sum::<f64>().sqrt()
 }

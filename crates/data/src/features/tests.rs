@@ -5,8 +5,8 @@ use super::*;
 /// A matrix of 60 rows and 30 columns, most of it zeros.
 fn matrix() -> Sparse {
     let mut draw = Draw::keyed(3, Purpose::World, 0, 0);
-    let row =
-        |_| (0..30).filter_map(|column| (draw.uniform() < 0.3).then(|| (column, draw.uniform()))).collect();
+    let mut entry = |column| (column, if draw.uniform() < 0.3 { draw.uniform() } else { 0.0 });
+    let row = |_| (0..30).map(&mut entry).filter(|(_, value)| *value > 0.0).collect();
     Sparse::new(30, (0..60).map(row))
 }
 

@@ -48,6 +48,8 @@ pub struct ReplayParams {
     /// Features of an item.
     #[schemars(range(min = 1, max = 1000))]
     pub dim: usize,
+    /// Offers the same features as a user's own once more, for `async-linucb-am`: what all share, and what only this user likes.
+    pub shared_features: bool,
     /// Items offered per decision: the one that was taken, and others that its user never took.
     #[schemars(range(min = 2))]
     pub arms: usize,
@@ -79,6 +81,7 @@ impl Default for ReplayParams {
             dataset: None,
             features: Variant::Gob,
             dim: 25,
+            shared_features: false,
             arms: 25,
             min_events: 1,
             top_users: None,
@@ -163,6 +166,10 @@ impl WorldKind for ReplayParams {
             let problem = format!("there are {events} events: lower it, or leave it out for all of them");
             return Err(ParamError::new("horizon", problem));
         }
+        if set.documents.words.is_empty() {
+            let problem = "nothing was said of its items (no tags, no genres), so that they have no features";
+            return Err(ParamError::new("data", problem));
+        }
         let users = selection.users();
         if let Some(servers) = self.servers.filter(|servers| *servers > users) {
             let problem = format!("must be at most the number of users ({users}), not {servers}");
@@ -172,6 +179,9 @@ impl WorldKind for ReplayParams {
         let mut setting = Setting::linear(users, self.dim, self.arms)
             .with_horizon(horizon)
             .with_reward_noise(self.reward_noise);
+        if self.shared_features {
+            setting = setting.with_local_dims(vec![self.dim; users]);
+        }
         if let Some(servers) = self.servers {
             setting = setting.with_hosts(self.hosts(users, servers, seed));
         }

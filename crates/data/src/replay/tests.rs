@@ -215,6 +215,18 @@ fn users_are_chosen_by_how_much_they_did() {
 }
 
 #[test]
+fn items_of_which_nothing_was_said_have_no_features() {
+    let folder = tiny(Kind::Lastfm);
+    let tags: String = (1..=12).map(|tag| format!("{tag}\t_ - '\n")).collect();
+    std::fs::write(folder.path().join("tags.dat"), format!("tagID\ttagValue\n{tags}")).unwrap();
+    let params = read(folder.path(), |_| ()).unwrap();
+    let said = params.build(1, 0).err().unwrap().to_string();
+    assert!(said.starts_with("data: nothing was said of its items"), "{said}");
+    let none = crate::features::Features::compute(&params.set().unwrap(), Variant::Gob, 3, &mut |_, _| ());
+    assert!(none.values.iter().all(|value| *value == 0.0));
+}
+
+#[test]
 fn keys_know_the_content_and_not_the_place() {
     let (one, other) = (tiny(Kind::Lastfm), tiny(Kind::Lastfm));
     let keys = |folder: &Path| Environment::of(&read(folder, |_| ()).unwrap()).unwrap();
@@ -256,7 +268,9 @@ fn normalised(catalogue: &Catalogue, name: &str, environment: &Environment) -> O
         serde_json::from_value(json!({ "horizon": horizon, "environment": environment })).unwrap();
     let run =
         |params: Params| catalogue.simulate(name, &params, &scenario, 5, Options::default(), &mut |_| true);
-    match run(Params::new()) {
+    let private = name.starts_with("private-") || name.starts_with("cdp-fclub");
+    let params = if private { json!({ "dp_delta": 1e-5 }) } else { json!({}) };
+    match run(Params::try_from(params).unwrap()) {
         Ok(report) => {
             assert_eq!(report.ledger.steps, horizon, "{name}");
             assert!((report.ledger.regret - (horizon as f64 - report.ledger.reward)).abs() < 1e-9);
@@ -285,7 +299,6 @@ fn every_linear_algorithm_runs_on_every_set() {
                 "linucb-shared",
                 "lints-alone",
                 "async-linucb",
-                "async-linucb-am",
                 "sync-linucb",
                 "hetofed",
                 "hetofed-pq",
@@ -298,7 +311,10 @@ fn every_linear_algorithm_runs_on_every_set() {
                 "fclub-dc",
                 "homo",
                 "homo-dc",
+                "cdp-fclub-dc",
                 "private-linucb",
+                "private-fclub",
+                "private-fed-linucb",
             ] {
                 assert!(ran.contains_key(name), "{name} on {kind:?}");
             }
@@ -306,6 +322,20 @@ fn every_linear_algorithm_runs_on_every_set() {
             assert!(kind != Kind::Lastfm || ran["linucb-alone"] > 1.3, "{ran:?}");
         }
     }
+}
+
+#[test]
+fn features_may_be_a_users_own_too() {
+    let mut catalogue = Catalogue::new(ours());
+    crate::add_worlds(&mut catalogue.worlds);
+    let folder = tiny(Kind::Lastfm);
+    let reward = |shared, name| {
+        let params = read(folder.path(), |params| params.shared_features = shared).unwrap();
+        normalised(&catalogue, name, &Environment::of(&params).unwrap())
+    };
+    assert_eq!(reward(false, "async-linucb-am"), None);
+    assert!(reward(true, "async-linucb-am").unwrap() > 1.0);
+    assert_eq!(reward(true, "async-linucb"), reward(false, "async-linucb"), "no matter to others");
 }
 
 #[test]

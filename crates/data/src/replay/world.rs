@@ -85,8 +85,13 @@ impl World for Replay {
     fn offer(&mut self, tick: Tick, _user: UserId, arms: &mut ArmBuffer) {
         self.hold(tick);
         let features = &self.features;
-        arms.features.fill(features.dim, self.pool.iter().map(|item| features.of(*item as usize)));
-        arms.local.reset(0);
+        let rows = || self.pool.iter().map(|item| features.of(*item as usize));
+        arms.features.fill(features.dim, rows());
+        if self.setting.local_dims.is_empty() {
+            arms.local.reset(0);
+        } else {
+            arms.local.fill(features.dim, rows());
+        }
         arms.plain = 0;
     }
 

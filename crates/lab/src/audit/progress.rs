@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::say::say;
+
 /// Time between two lines where there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
@@ -51,7 +53,7 @@ impl Progress {
             && said.elapsed() >= BETWEEN_LINES
         {
             *said = Instant::now();
-            eprintln!("{done} of {} runs", self.all);
+            say(format_args!("{done} of {} runs", self.all));
         }
     }
 

@@ -93,6 +93,9 @@ fn parts(folders: &[PathBuf]) -> Result<Vec<Part>, LabError> {
         }
         if parts.len() == before {
             let shown = folder.display();
+            if !folder.is_dir() {
+                return Err(LabError::Input(format!("there is no folder {shown}")));
+            }
             return Err(LabError::Input(format!(
                 "{shown} holds no part of a run: `cahoots run --shard K/N` makes them"
             )));

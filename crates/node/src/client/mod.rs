@@ -92,6 +92,12 @@ impl Decision {
     pub fn arm(&self) -> ArmIndex {
         self.picked.arm
     }
+
+    /// How likely the policy was to choose it of these arms, with what it knew: 1 where nothing was drawn, `None`
+    /// where the policy cannot tell. Whoever keeps a log of decisions keeps this with each.
+    pub fn probability(&self) -> Option<f64> {
+        self.picked.probability
+    }
 }
 
 /// A reward that is on disk.

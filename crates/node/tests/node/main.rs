@@ -13,4 +13,5 @@ mod identity_tokens;
 mod nothing_vanishes;
 mod poison;
 mod privacy;
+mod propensity;
 mod quarantine;

@@ -62,6 +62,23 @@ impl ReportBuilder {
 
     /// That one entry has less of something than another in the same world, compared seed by seed.
     pub fn less(&mut self, paper: impl Into<String>, one: &Runs, other: &Runs, value: fn(&Record) -> f64) {
+        self.compare(paper, one, other, value, 1.0);
+    }
+
+    /// That one entry has more of something than another in the same world, compared seed by seed.
+    pub fn more(&mut self, paper: impl Into<String>, one: &Runs, other: &Runs, value: fn(&Record) -> f64) {
+        self.compare(paper, one, other, value, -1.0);
+    }
+
+    /// That the difference of two entries, times a sign, lies below zero.
+    fn compare(
+        &mut self,
+        paper: impl Into<String>,
+        one: &Runs,
+        other: &Runs,
+        value: fn(&Record) -> f64,
+        sign: f64,
+    ) {
         let difference = one.difference(other, value);
         let (a, b) = (one.estimate(value), other.estimate(value));
         self.claims.push(Claim {
@@ -74,7 +91,7 @@ impl ReportBuilder {
                 readable(b.mean),
                 plus_minus(difference.mean, difference.ci95, true)
             ),
-            verdict: Verdict::below_zero(&difference),
+            verdict: Verdict::below_zero(&Estimate { mean: sign * difference.mean, ..difference }),
             mean: Some(difference.mean),
             ci95: difference.ci95,
         });

@@ -12,6 +12,7 @@ mod measured;
 mod pages;
 mod paper;
 pub(crate) mod quantity;
+pub(crate) mod replay;
 mod report;
 mod state;
 
@@ -119,7 +120,8 @@ pub fn reproduce(item: &Item, out: &Path, options: &Options<'_>) -> Result<Repor
             command: options.command.clone(),
             stop: options.stop,
             theory: crate::lower_bounds,
-            per_client: false,
+            // Whose data it was matters where they are real.
+            per_client: item.needs_data(),
         };
         let own_folder = folder.join(file.name);
         run::run(&experiment, &own_folder, &run)?;

@@ -49,6 +49,7 @@ fn overview(out: &Path) -> String {
                     let state = if report["quick"] == true { "a quick look" } else { "in full" };
                     format!("{state} | {hold} | {fail} | {open} | {}", seeds(&report))
                 }
+                None if item.needs_data() => "needs data, see its page | | | |".into(),
                 None => "not run | | | |".into(),
             };
             let _ = writeln!(text, "| {name} | {} | {cells} |", cell(item.title));
@@ -66,6 +67,14 @@ fn of_paper(paper: &Paper, out: &Path, to: &Path) -> Result<String, LabError> {
         let _ = write!(text, "\n## {}\n\n{}.\n", item.name, item.title);
         match report(item, out) {
             Some(report) => text += &of_item(paper, item, &report, out, to)?,
+            None if item.needs_data() => {
+                let _ = write!(
+                    text,
+                    "\nNot run here: it is made of data that everybody has to obtain for himself. `cahoots data check DIR` \
+                     says what a folder holds and where the rest is; `cahoots reproduce {} --data DIR` runs it.\n",
+                    item.name
+                );
+            }
             None => text += "\nNot run.\n",
         }
     }

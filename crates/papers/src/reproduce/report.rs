@@ -80,8 +80,16 @@ impl Report {
         }
         files::write(&folder.join("report.md"), self.markdown().as_bytes())?;
         // Last, so that a folder with it is a folder with everything.
-        let json = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
-        files::write(&folder.join(state::REPORT), json.as_bytes())
+        files::write(&folder.join(state::REPORT), self.lasting().as_bytes())
+    }
+
+    /// What is the same whenever and wherever it is run.
+    fn lasting(&self) -> String {
+        let mut json = serde_json::to_value(self).unwrap_or_default();
+        if let Some(keys) = json.as_object_mut() {
+            keys.retain(|key, _| key != "seconds" && key != "folder");
+        }
+        serde_json::to_string_pretty(&json).unwrap_or_default() + "\n"
     }
 
     /// The claims as rows of text, the first row with the titles.

@@ -1,7 +1,7 @@
 //! Where messages and facts go that leave a machine.
 
 use cahoots_core::drive::{Outbox, Outgoing};
-use cahoots_core::{NodeId, Tick, message};
+use cahoots_core::{ArmBuffer, NodeId, Picked, Tick, UserId, message};
 
 use crate::ledger::Ledger;
 use crate::network::Wire;
@@ -11,7 +11,25 @@ pub(super) struct Books<M> {
     pub(super) wire: Wire<M>,
     pub(super) ledger: Ledger,
     pub(super) observer: Option<MessageObserver<M>>,
+    pub(super) watcher: Option<DecisionObserver>,
 }
+
+/// A decision that was made by itself (planned pulls in blocks are not), and what came of it.
+pub struct Decided<'a> {
+    /// When.
+    pub tick: Tick,
+    /// For whom.
+    pub user: UserId,
+    /// What there was to choose from.
+    pub arms: &'a ArmBuffer,
+    /// What was chosen, and how likely that was.
+    pub picked: Picked,
+    /// What it gives, whenever that is told.
+    pub reward: f64,
+}
+
+/// Sees every decision as it is made.
+pub type DecisionObserver = Box<dyn FnMut(&Decided<'_>) + Send>;
 
 /// Sees every message as it is sent: from, to, what.
 pub type MessageObserver<M> = Box<dyn FnMut(NodeId, NodeId, &M) + Send>;

@@ -84,6 +84,12 @@ pub trait World: Send {
     /// Fills in the arms on offer to `user` at `tick`.
     fn offer(&mut self, tick: Tick, user: UserId, arms: &mut ArmBuffer);
 
+    /// Whether it can say what this arm pays `user` at `tick`. Where it cannot, the decision is as if it had not been
+    /// asked for: who logged the decisions of another policy knows what the logged arms paid, and nothing else.
+    fn answers(&mut self, _tick: Tick, _user: UserId, _arm: ArmIndex) -> bool {
+        true
+    }
+
     /// Pulls an arm of what `user` was offered at `tick`.
     fn pull(&mut self, tick: Tick, user: UserId, arms: &ArmBuffer, arm: ArmIndex) -> Pull;
 

@@ -143,18 +143,7 @@ fn with(base: &Value, more: Value) -> Value {
 pub(crate) fn of(name: &str) -> Vec<Case> {
     match name {
         "linucb-alone" | "lints-alone" | "linucb-shared" => alone(name),
-        "async-linucb" => grid(
-            &["tied", "tied+faulty+late", "ball", "clustered", "changing", "ball+faulty", "wide"],
-            &[
-                json!({ "ratio": 2.0 }),
-                json!({}),
-                json!({ "ratio": 1.0 }),
-                json!({ "upload_ratio": 1.5, "download_ratio": 20.0, "fidelity": "authors" }),
-                json!({ "ratio": 2.0, "new_client": "at-once", "policy": "lints" }),
-                json!({ "ratio": 1.5, "policy": "linphe", "refresh": false }),
-                json!({ "upload_ratio": { "per_client": [1.0, 1.5, 2.0, 9.0] }, "radius": { "fixed": 0.7 } }),
-            ],
-        ),
+        "async-linucb" => async_linucb(),
         "async-linucb-am" => grid(
             &["split-tied", "split", "split+faulty+late", "multi-task", "multi-task+faulty"],
             &[
@@ -194,6 +183,19 @@ pub(crate) fn of(name: &str) -> Vec<Case> {
         "ucb-alone" => {
             grid(&["bernoulli", "gaussian", "bernoulli+late", "turns"], &[json!({}), json!({ "scale": 0.2 })])
         }
+        "random" => grid(&["tied", "bernoulli", "ball+late"], &[json!({})]),
+        "greedy" => either(&[json!({}), json!({ "ridge": 1.0 })]),
+        "epsilon-greedy" => either(&[json!({}), json!({ "epsilon": 0.5 })]),
+        "softmax" => either(&[json!({}), json!({ "temperature": 0.5, "epsilon": 0.1 })]),
+        "igw" => either(&[json!({}), json!({ "gap_weight": 3.0, "gap_exponent": 0.0 })]),
+        "disjoint-linucb" => grid(
+            &["tied", "ball", "tied+late", "clustered", "users", "wide"],
+            &[json!({}), json!({ "alpha": 0.3, "ridge": 0.5 })],
+        ),
+        "kl-ucb-alone" => plain(&[json!({}), json!({ "confidence_constant": 3.0 })]),
+        "moss-alone" => plain(&[json!({}), json!({ "pulls": 50 })]),
+        "ts-beta-alone" => plain(&[json!({}), json!({ "samples": 5 })]),
+        "exp3-alone" => plain(&[json!({}), json!({ "mixing": 0.3 })]),
         "cdp-mab" | "ddp-mab" | "hdp-mab" | "single-mab" => dp_mab(name),
         "pf-ucb" | "pf-ucb-enhanced" => pf_ucb(),
         "private-fed-linucb" => grid(
@@ -218,12 +220,49 @@ fn anywhere(name: &str) -> Vec<Case> {
     cases.filter(|case| catalogue.check(name, &case.params, &case.scenario).is_ok()).collect()
 }
 
+/// Those for arms with features and without.
+fn either(params: &[Value]) -> Vec<Case> {
+    grid(&["tied", "bernoulli", "ball", "bernoulli+late", "tied+late", "gaussian", "wide"], params)
+}
+
+/// Those for arms without features.
+fn plain(params: &[Value]) -> Vec<Case> {
+    grid(&["bernoulli", "gaussian", "bernoulli+late", "turns"], params)
+}
+
+fn async_linucb() -> Vec<Case> {
+    let mut params = vec![
+        json!({ "ratio": 2.0 }),
+        json!({}),
+        json!({ "ratio": 1.0 }),
+        json!({ "upload_ratio": 1.5, "download_ratio": 20.0, "fidelity": "authors" }),
+        json!({ "ratio": 2.0, "new_client": "at-once", "policy": "lints" }),
+        json!({ "ratio": 1.5, "policy": "linphe", "refresh": false }),
+        json!({ "upload_ratio": { "per_client": [1.0, 1.5, 2.0, 9.0] }, "radius": { "fixed": 0.7 } }),
+    ];
+    params.extend(drawing().map(|draw| with(&draw, json!({ "ratio": 1.5 }))));
+    grid(&["tied", "tied+faulty+late", "ball", "clustered", "changing", "ball+faulty", "wide"], &params)
+}
+
+/// Policies that draw, for one who exchanges nothing and one who does.
+fn drawing() -> [Value; 4] {
+    [
+        json!({ "policy": "softmax", "temperature": 0.2 }),
+        json!({ "policy": "igw", "epsilon": 0.1 }),
+        json!({ "policy": "lints", "samples": 7 }),
+        json!({ "epsilon": 0.2 }),
+    ]
+}
+
 fn alone(name: &str) -> Vec<Case> {
     let mut params = vec![json!({}), json!({ "fidelity": "authors", "ridge": 1.0 })];
     if name == "lints-alone" {
         params.push(json!({ "sampling_scale": 0.3 }));
     } else {
         params.extend(["lints", "linphe", "uniform"].map(|policy| json!({ "policy": policy })));
+    }
+    if name == "linucb-alone" {
+        params.extend(drawing());
     }
     grid(&["tied", "ball", "tied+late", "clustered", "users", "wide"], &params)
 }

@@ -1,5 +1,6 @@
-//! What the K-armed algorithms share: their messages, and pulling arms by a schedule.
+//! What the K-armed algorithms share: their messages, pulling arms by a schedule, and a learner that keeps to itself.
 
+mod alone;
 mod explorer;
 mod message;
 mod values;
@@ -7,6 +8,7 @@ mod values;
 /// Why algorithms that give up arms cannot take a client out again.
 pub(crate) const FORGETS_NOT: &str = "arms were given up with the means of all who took part, and nobody explored them since: that cannot be undone";
 
+pub use alone::{AloneArms, plain_arms};
 pub use explorer::{Explorer, Pull};
 pub use message::ArmMsg;
 pub use values::{ActiveArms, ArmValues};

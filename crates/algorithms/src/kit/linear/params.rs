@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+use super::draw::DrawParams;
 use crate::Fidelity;
 
 /// Keys that every linear algorithm takes.
@@ -37,9 +38,28 @@ pub struct LinearParams {
     #[serde(default = "one")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub perturbation: f64,
+    /// How arms are drawn.
+    #[serde(flatten)]
+    pub draw: DrawParams,
     /// Follow the paper's text or its authors' code where they differ.
     #[serde(default)]
     pub fidelity: Fidelity,
+}
+
+impl Default for LinearParams {
+    fn default() -> LinearParams {
+        LinearParams {
+            ridge: tenth(),
+            failure_prob: tenth(),
+            reward_noise: None,
+            radius: None,
+            policy: PolicyKind::default(),
+            sampling_scale: None,
+            perturbation: one(),
+            draw: DrawParams::default(),
+            fidelity: Fidelity::default(),
+        }
+    }
 }
 
 /// For algorithms that divide by the noise: the schema says that it must be above 0.
@@ -50,7 +70,7 @@ pub(crate) fn some_noise(schema: &mut Schema) {
     }
 }
 
-fn tenth() -> f64 {
+pub(crate) fn tenth() -> f64 {
     0.1
 }
 
@@ -89,7 +109,7 @@ impl LinearParams {
             Fidelity::Authors => Radius::Count,
         });
         let policy = LinearPolicy {
-            kind: self.policy,
+            rule: self.draw.rule(self.policy, setting.dim)?,
             confidence: Confidence::new(form, noise, self.failure_prob, ridge, setting.dim)?,
             sampling_scale: ParamError::not_negative("sampling_scale", self.sampling_scale.unwrap_or(noise))?,
             perturbation: ParamError::positive("perturbation", self.perturbation)?,

@@ -11,8 +11,8 @@ use cahoots_algorithms::dp_mab::CdpMab;
 use cahoots_algorithms::fclub::{CdpFclubDc, FclubDc};
 use cahoots_algorithms::private::PrivateLinucb;
 use cahoots_core::{NodeId, Setting};
-use cahoots_lab::LabError;
 use cahoots_lab::audit::Observer;
+use cahoots_lab::{LabError, say};
 use cahoots_node::client::{Arms, Client};
 use cahoots_node::coordinator::{Coordinator, CoordinatorConfig};
 use cahoots_node::limits::ServeLimits;
@@ -180,12 +180,8 @@ pub(super) fn run(name: &str, trials: Option<u64>, as_json: bool) -> Result<(), 
             let run = |trial: u64| {
                 let transcript = nodes.run(subject, second).map_err(failed)?;
                 if (trial + 1).is_multiple_of(20) {
-                    eprintln!(
-                        "{}: {} of {} live runs",
-                        subject.name,
-                        trial + 1 + second as u64 * trials,
-                        2 * trials
-                    );
+                    let done = trial + 1 + second as u64 * trials;
+                    say(format_args!("{}: {done} of {} live runs", subject.name, 2 * trials));
                 }
                 Ok(transcript)
             };

@@ -5,8 +5,8 @@ mod privacy;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cahoots_lab::LabError;
 use cahoots_lab::results::{grouped, plus_minus, readable};
+use cahoots_lab::{LabError, say};
 use cahoots_papers::plan::{Budget, Plan, Request, Row, Search, plan, runs};
 use cahoots_sim::catalogue::Catalogue;
 use clap::ArgGroup;
@@ -126,7 +126,7 @@ pub(crate) fn run(args: Args, catalogue: &Catalogue) -> Result<(), LabError> {
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         let tenth = 10 * done / total.load(Ordering::Relaxed).max(1);
         if !quiet && shown.fetch_max(tenth, Ordering::Relaxed) < tenth {
-            eprintln!("{}% of the simulations", 10 * tenth);
+            say(format_args!("{}% of the simulations", 10 * tenth));
         }
     };
     let search = Search {

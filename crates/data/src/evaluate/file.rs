@@ -1,0 +1,321 @@
+//! A log in a file: read again from its beginning for every pass, and never held.
+
+mod context;
+mod open_bandit;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use self::context::{Encoder, Sniffer};
+use super::columns::{check, widen};
+use super::log::{Event, Log, Shape};
+use super::refusal::Refusal;
+use crate::rows::{Format, Row, RowError, Rows};
+
+/// What the columns of a log are called. Where a name is not given, the usual ones are looked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Names {
+    /// The arm that was taken.
+    pub arm: Option<String>,
+    /// What it paid.
+    pub reward: Option<String>,
+    /// How likely it was.
+    pub propensity: Option<String>,
+    /// Whose decision it was.
+    pub client: Option<String>,
+    /// Whether clients matter; where not, they are not looked at.
+    pub with_clients: bool,
+    /// Where it was shown.
+    pub position: Option<String>,
+    /// What was known: columns of numbers, or of words, each of which becomes a feature that is 0 or 1.
+    pub context: Vec<String>,
+    /// What stands before the arm in the names of columns with the probabilities of the policy in question.
+    pub target: Option<String>,
+    /// Every arm was as likely as every other.
+    pub uniform_logging: bool,
+}
+
+const ARM: [&str; 4] = ["arm", "action", "item_id", "item"];
+const REWARD: [&str; 3] = ["reward", "click", "outcome"];
+const PROPENSITY: [&str; 5] = ["propensity", "probability", "pscore", "propensity_score", "action_prob"];
+const CLIENT: [&str; 3] = ["client", "client_id", "user_id"];
+
+/// A log in a file, surveyed.
+#[derive(Clone, Debug)]
+pub struct LogFile {
+    path: PathBuf,
+    shape: Shape,
+    columns: Vec<String>,
+    places: Places,
+    arms: HashMap<String, u32>,
+    positions: HashMap<String, u32>,
+    clients: HashMap<String, u32>,
+    context: Vec<Encoder>,
+    /// Where each arm's probability stands, if the policy in question is in the log.
+    targets: Vec<Option<usize>>,
+}
+
+/// Where things stand among the columns that are read.
+#[derive(Clone, Debug)]
+struct Places {
+    arm: usize,
+    reward: usize,
+    propensity: Option<usize>,
+    position: Option<usize>,
+    client: Option<usize>,
+    context: Vec<usize>,
+}
+
+impl LogFile {
+    /// Opens a file, or a folder of the Open Bandit Dataset, and reads it once for what is in it.
+    pub fn open(path: &Path, names: &Names) -> Result<LogFile, Refusal> {
+        let (path, names) = match path.is_dir() {
+            true => open_bandit::recognise(path, names)?,
+            false => (path.to_path_buf(), names.clone()),
+        };
+        let (mut columns, places, prefixed) = {
+            let rows = Rows::open(&path, &Format::default()).map_err(unreadable)?;
+            choose(&rows, &names)?
+        };
+        let mut found = Survey::new(places.context.len());
+        read(&path, &columns, &mut |row| found.see(row, &places))?;
+        if found.rows == 0 {
+            return Err(Refusal::Empty);
+        }
+        // Arms that the policy in question knows and the log does not are arms, too.
+        found.arms.extend(prefixed.iter().map(|(arm, _)| (arm.clone(), 0)));
+        let mut shape = Shape {
+            rows: found.rows,
+            rewards: found.rewards,
+            propensities: found.propensities,
+            has_target: names.target.is_some(),
+            ..Shape::default()
+        };
+        let arms = numbered(found.arms, &mut shape.arms);
+        let positions = numbered(found.positions, &mut shape.positions);
+        let clients = numbered(found.clients, &mut shape.clients);
+        if places.propensity.is_none() {
+            shape.propensities = (1.0 / shape.arms.len() as f64, 1.0 / shape.arms.len() as f64);
+        }
+        let mut context = Vec::new();
+        for (sniffer, place) in found.context.into_iter().zip(&places.context) {
+            let encoder = sniffer.finish(&columns[*place])?;
+            shape.features.extend(encoder.names(&columns[*place]));
+            context.push(encoder);
+        }
+        let mut targets = Vec::new();
+        for arm in &shape.arms {
+            let column = prefixed.iter().find(|(name, _)| name == arm);
+            targets.push(column.map(|(_, column)| {
+                columns.push(column.clone());
+                columns.len() - 1
+            }));
+        }
+        Ok(LogFile { path, shape, columns, places, arms, positions, clients, context, targets })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Log for LogFile {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn each(&self, see: &mut dyn FnMut(Event<'_>) -> Result<(), Refusal>) -> Result<(), Refusal> {
+        let Places { arm, reward, propensity, position, client, ref context } = self.places;
+        let (mut features, mut target, mut number) = (Vec::new(), Vec::new(), 0);
+        read(&self.path, &self.columns, &mut |row| {
+            features.clear();
+            for (encoder, place) in self.context.iter().zip(context) {
+                encoder.encode(row, *place, &mut features)?;
+            }
+            target.clear();
+            if self.shape.has_target {
+                for place in &self.targets {
+                    target.push(place.map_or(Ok(0.0), |place| row.needed_number(place)).map_err(unreadable)?);
+                }
+            }
+            let named = |place: Option<usize>, numbers: &HashMap<String, u32>| match place {
+                None => Ok(0),
+                Some(place) => {
+                    let name = row.needed_text(place).map_err(unreadable)?;
+                    let changed = || unreadable(row.wrong("the file has changed while it was read"));
+                    numbers.get(name.as_ref()).copied().ok_or_else(changed)
+                }
+            };
+            let event = Event {
+                row: number,
+                client: named(client, &self.clients)?,
+                arm: named(Some(arm), &self.arms)?,
+                position: named(position, &self.positions)?,
+                reward: row.needed_number(reward).map_err(unreadable)?,
+                propensity: match propensity {
+                    Some(place) => row.needed_number(place).map_err(unreadable)?,
+                    None => self.shape.propensities.0,
+                },
+                context: &features,
+                target: &target,
+            };
+            check(&event, || row.wrong("").to_string().trim_end_matches(": ").to_string())?;
+            number += 1;
+            see(event)
+        })
+    }
+}
+
+/// What a first reading finds.
+struct Survey {
+    rows: u64,
+    rewards: (f64, f64),
+    propensities: (f64, f64),
+    arms: HashMap<String, u32>,
+    positions: HashMap<String, u32>,
+    clients: HashMap<String, u32>,
+    context: Vec<Sniffer>,
+}
+
+impl Survey {
+    fn new(context: usize) -> Survey {
+        let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+        Survey {
+            rows: 0,
+            rewards: nothing,
+            propensities: nothing,
+            arms: HashMap::new(),
+            positions: HashMap::new(),
+            clients: HashMap::new(),
+            context: vec![Sniffer::default(); context],
+        }
+    }
+
+    fn see(&mut self, row: &Row<'_>, places: &Places) -> Result<(), Refusal> {
+        self.rows += 1;
+        widen(&mut self.rewards, row.needed_number(places.reward).map_err(unreadable)?);
+        if let Some(place) = places.propensity {
+            let missing = || {
+                let fix = "is missing: how likely this decision was is not known. Leave such rows out, or mend them";
+                unreadable(row.wrong(format!("the propensity {fix}")))
+            };
+            let value = row.number(place).map_err(unreadable)?.ok_or_else(missing)?;
+            if !(value > 0.0 && value <= 1.0) {
+                let place = row.wrong("").to_string().trim_end_matches(": ").to_string();
+                return Err(Refusal::Propensity { place, value: value.to_string() });
+            }
+            widen(&mut self.propensities, value);
+        }
+        let named = [
+            (Some(places.arm), &mut self.arms),
+            (places.position, &mut self.positions),
+            (places.client, &mut self.clients),
+        ];
+        for (place, names) in named {
+            let Some(place) = place else { continue };
+            let name = row.needed_text(place).map_err(unreadable)?;
+            if !names.contains_key(name.as_ref()) {
+                names.insert(name.into_owned(), 0);
+            }
+        }
+        for (sniffer, place) in self.context.iter_mut().zip(&places.context) {
+            sniffer.see(row, *place)?;
+        }
+        Ok(())
+    }
+}
+
+/// The columns that are read, where they stand, and the columns of the policy in question by arm.
+type Chosen = (Vec<String>, Places, Vec<(String, String)>);
+
+fn choose(rows: &Rows, names: &Names) -> Result<Chosen, Refusal> {
+    let mut columns: Vec<String> = Vec::new();
+    let mut take = |name: &str| {
+        columns.push(name.to_string());
+        columns.len() - 1
+    };
+    let find = |stated: &Option<String>, usual: &[&str]| match stated {
+        Some(name) => rows.column(name).map(|_| Some(name.clone())).map_err(unreadable),
+        None => Ok(usual.iter().find(|name| rows.columns().iter().any(|column| column == *name)))
+            .map(|found| found.map(ToString::to_string)),
+    };
+    let needed = |what: &str, flag: &str, found: Option<String>| {
+        let missing = || {
+            let all = rows.columns().join(", ");
+            Refusal::Question(format!("which column is the {what}? Name it with {flag}; there are: {all}"))
+        };
+        found.ok_or_else(missing)
+    };
+    let arm = take(&needed("arm", "--arm", find(&names.arm, &ARM)?)?);
+    let reward = take(&needed("reward", "--reward", find(&names.reward, &REWARD)?)?);
+    let propensity = match (&names.propensity, names.uniform_logging) {
+        (Some(_), true) => {
+            let both = "--propensity and --uniform-logging say two things: leave one out";
+            return Err(Refusal::Question(both.into()));
+        }
+        (None, true) => None,
+        (stated, false) => Some(take(&find(stated, &PROPENSITY)?.ok_or(Refusal::NoPropensities)?)),
+    };
+    let position = find(&names.position, &[])?.map(|name| take(&name));
+    let client = match names.with_clients {
+        true => find(&names.client, &CLIENT)?.map(|name| take(&name)),
+        false => None,
+    };
+    let mut context = Vec::new();
+    for name in &names.context {
+        rows.column(name).map_err(unreadable)?;
+        context.push(take(name));
+    }
+    let mut prefixed = Vec::new();
+    if let Some(prefix) = &names.target {
+        let arms = rows.columns().iter().filter_map(|column| Some((column.strip_prefix(prefix)?, column)));
+        prefixed = arms.map(|(arm, column)| (arm.to_string(), column.clone())).collect();
+        if prefixed.is_empty() {
+            let all = rows.columns().join(", ");
+            let none = format!("columns:{prefix}: no column begins like that; there are: {all}");
+            return Err(Refusal::Question(none));
+        }
+    }
+    Ok((columns, Places { arm, reward, propensity, position, client, context }, prefixed))
+}
+
+fn read(
+    path: &Path,
+    columns: &[String],
+    see: &mut dyn FnMut(&Row<'_>) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let opened = Rows::open(path, &Format::default()).and_then(|rows| rows.select(&columns));
+    let mut rows = opened.map_err(unreadable)?;
+    while let Some(row) = rows.next_row().map_err(unreadable)? {
+        see(&row)?;
+    }
+    Ok(())
+}
+
+/// Numbers for names: in the order of numbers where all are some, else of letters. At least one.
+fn numbered(found: HashMap<String, u32>, names: &mut Vec<String>) -> HashMap<String, u32> {
+    *names = found.into_keys().collect();
+    let number = |name: &String| name.parse::<f64>().ok().filter(|number| number.is_finite());
+    if names.iter().all(|name| number(name).is_some()) {
+        names.sort_by(|a, b| {
+            let (x, y) = (number(a).unwrap_or_default(), number(b).unwrap_or_default());
+            x.total_cmp(&y).then_with(|| a.cmp(b))
+        });
+    } else {
+        names.sort();
+    }
+    let numbers = names.iter().enumerate().map(|(number, name)| (name.clone(), number as u32)).collect();
+    if names.is_empty() {
+        names.push(String::new());
+    }
+    numbers
+}
+
+fn unreadable(error: RowError) -> Refusal {
+    Refusal::Unreadable(error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

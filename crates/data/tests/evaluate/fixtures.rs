@@ -1,0 +1,93 @@
+//! What `make_fixtures.py` found with another implementation.
+
+use cahoots_data::evaluate::{Columns, Evaluation, Row, Settings, Target, evaluate};
+use serde_json::Value as Json;
+
+/// How far two implementations may differ, relative to numbers above 1.
+const TOLERANCE: f64 = 1e-9;
+
+#[test]
+fn all_numbers_are_those_of_a_second_implementation() {
+    let fixtures: Json = serde_json::from_str(include_str!("fixtures.json")).unwrap();
+    let cases = fixtures["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 4);
+    for case in cases {
+        compare(case, &evaluated(case));
+    }
+}
+
+fn evaluated(case: &Json) -> Evaluation {
+    let names = |count: &Json, prefix: &str| {
+        (0..count.as_u64().unwrap()).map(|number| format!("{prefix}{number}")).collect::<Vec<_>>()
+    };
+    let numbers =
+        |list: &Json| list.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<_>>();
+    let mut log = Columns::new(names(&case["arms"], "a"), names(&case["dim"], "x"));
+    for row in case["log"].as_array().unwrap() {
+        let whole = |key: &str| row[key].as_u64().unwrap() as u32;
+        let row = Row {
+            client: 0,
+            arm: whole("arm"),
+            position: whole("position"),
+            reward: row["reward"].as_f64().unwrap(),
+            propensity: row["propensity"].as_f64().unwrap(),
+            context: numbers(&row["context"]),
+            target: numbers(&row["target"]),
+        };
+        log.push_row(&row).unwrap();
+    }
+    let settings = Settings {
+        folds: case["folds"].as_u64().unwrap() as usize,
+        ridge: case["ridge"].as_f64().unwrap(),
+        clip: case["clip"].as_f64(),
+        tau: case["stated_tau"].as_f64(),
+        seed: case["seed"].as_u64().unwrap(),
+        least_effective: 10.0,
+        ..Settings::default()
+    };
+    evaluate(&log, &Target::Columns, &settings).unwrap()
+}
+
+fn compare(case: &Json, found: &Evaluation) {
+    let name = &case["name"];
+    let expected = &case["expected"];
+    let near = |what: &str, found: f64, expected: &Json| {
+        let expected = expected.as_f64().unwrap_or_else(|| panic!("{name}: no {what}"));
+        let off = (found - expected).abs();
+        assert!(off <= TOLERANCE * expected.abs().max(1.0), "{name}: {what} is {found}, not {expected}");
+    };
+    assert_eq!(expected["estimates"].as_object().unwrap().len(), found.estimates.len());
+    for estimate in &found.estimates {
+        let expected = &expected["estimates"][estimate.estimator];
+        let of = |what: &str| format!("{what} of {}", estimate.estimator);
+        near(&of("value"), estimate.value, &expected["value"]);
+        near(&of("standard error"), estimate.standard_error, &expected["standard_error"]);
+        near(&of("normal interval"), estimate.normal.0, &expected["normal"][0]);
+        near(&of("normal interval"), estimate.normal.1, &expected["normal"][1]);
+        match estimate.anytime {
+            Some((low, high)) => {
+                near(&of("sequence"), low, &expected["anytime"][0]);
+                near(&of("sequence"), high, &expected["anytime"][1]);
+            }
+            None => assert!(expected["anytime"].is_null(), "{name}: no sequence of {}", estimate.estimator),
+        }
+        if estimate.estimator == "switch" {
+            assert_eq!(
+                estimate.tau.filter(|tau| tau.is_finite()),
+                case["expected"]["tau"].as_f64(),
+                "{name}"
+            );
+        }
+    }
+    let seen = &found.diagnostics;
+    near("effective sample size", seen.effective, &expected["effective"]);
+    near("mean weight", seen.mean_weight, &expected["mean_weight"]);
+    near("mean weight's distance", seen.mean_weight_off, &expected["mean_weight_off"]);
+    near("largest share", seen.largest_share, &expected["largest_share"]);
+    for (at, weight) in seen.weight_quantiles.iter().enumerate() {
+        near("weight quantile", *weight, &expected["weight_quantiles"][at]);
+    }
+    let worst = seen.calibration.as_ref().unwrap();
+    near("calibration", worst.mean, &expected["calibration"][0]);
+    near("calibration's distance", worst.standard_errors, &expected["calibration"][1]);
+}
