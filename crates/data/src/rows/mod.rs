@@ -29,6 +29,7 @@ use std::path::Path;
 
 pub use self::error::{Place, RowError, remedy};
 pub use self::format::{Delimiter, Encoding, Format, Found, Kind, Ragged};
+pub use self::parquet::is_guarded;
 pub use self::row::{Cell, Row};
 
 use self::delimited::DelimitedRows;

@@ -1,6 +1,8 @@
 //! Rows of a Parquet file: a thousand at a time, column by column, so that memory does not grow with the file.
 
+use std::cell::Cell;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -149,10 +151,22 @@ impl ParquetRows {
     }
 }
 
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is where a panic will be caught and told as a file's fault: nothing that a program's hook need
+/// speak of.
+pub fn is_guarded() -> bool {
+    GUARDED.get()
+}
+
 /// What the library does with bytes that lie, a panic included, is an error.
 fn guarded<T>(work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(ParquetError::General("what it says of itself cannot be".into())))
+    GUARDED.set(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(false);
+    done.unwrap_or_else(|_| Err(ParquetError::General("what it says of itself cannot be".into())))
 }
 
 /// Plain columns of numbers, truths and texts.
@@ -233,4 +247,21 @@ fn cells<T: DataType>(
         if there { values.next().map_or(Value::Missing, &value) } else { Value::Missing }
     }));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_over_bytes_that_lie_is_an_error() {
+        let mut inside = false;
+        let told = guarded::<()>(|| {
+            inside = is_guarded();
+            panic!("column start and length should not be negative")
+        });
+        assert!(told.unwrap_err().to_string().contains("what it says of itself cannot be"));
+        assert!(inside && !is_guarded(), "only there");
+        assert!(guarded(|| Ok(())).is_ok());
+    }
 }

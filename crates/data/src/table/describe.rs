@@ -17,7 +17,7 @@ const MOST_VALUES: usize = 10_000;
 /// More values than this are hardly labels, unless somebody says so.
 const USUAL_LABELS: usize = 50;
 
-const CLIENTS: [&str; 14] = [
+const CLIENTS: [&str; 15] = [
     "client",
     "client_id",
     "clientid",
@@ -31,6 +31,7 @@ const CLIENTS: [&str; 14] = [
     "shop",
     "store",
     "hospital",
+    "clinic",
     "account",
 ];
 const LABELS: [&str; 10] =
@@ -253,7 +254,7 @@ fn context(
         } else if !numeric && distinct.is_none_or(|count| count > params.levels) {
             "too many different texts"
         } else if column.whole && rows > 20 && counts_rows(column, rows) {
-            "another number in every row: an index?"
+            "an index?"
         } else {
             context.push(column.name.clone());
             continue;

@@ -211,9 +211,12 @@ fn in_words(args: &Args, description: &Description, experiment: Option<&str>) ->
 
 /// The first and the last value, in short.
 fn ends(column: &Profile) -> (String, String) {
-    let short = |text: &str| match text.char_indices().nth(16) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
+    let short = |text: &str| {
+        let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        match line.char_indices().nth(16) {
+            Some((end, _)) => format!("{}...", &line[..end]),
+            None => line,
+        }
     };
     match column.values().as_deref() {
         Some([(first, _), .., (last, _)]) => (short(first), short(last)),
@@ -241,9 +244,9 @@ fn outcome_in_words(description: &Description, outcome: &Outcome) -> String {
         (None, _) => "rows are dealt out to them in turn; --client COLUMN names a column".into(),
     };
     let mut lines = vec![
-        vec!["  decisions".into(), rows.to_string(), "one per row".into()],
-        vec!["  clients".into(), shape.clients.to_string(), clients],
-        vec!["  arms".into(), arm_count.to_string(), format!("{}{more}", arms.join(", "))],
+        vec!["decisions".into(), rows.to_string(), "one per row".into()],
+        vec!["clients".into(), shape.clients.to_string(), clients],
+        vec!["arms".into(), arm_count.to_string(), format!("{}{more}", arms.join(", "))],
         vec![
             "  features".into(),
             shape.dim.to_string(),
@@ -252,7 +255,7 @@ fn outcome_in_words(description: &Description, outcome: &Outcome) -> String {
     ];
     if let Some((label, part)) = &outcome.most_frequent {
         let says = format!("what always answering `{label}` earns per decision: learning must beat it");
-        lines.push(vec!["  to beat".into(), format!("{part:.3}"), says]);
+        lines.push(vec!["to beat".into(), format!("{part:.3}"), says]);
     }
     out += &print::columns(&lines);
     if shape.clients == 1 {
