@@ -55,8 +55,9 @@ def part(seed, purpose, row, parts):
     return (word * parts) >> 64
 
 
-def make(rng, rows, arms, positions, dim):
-    """A log by a softmax policy, and the probabilities of another."""
+def make(rng, rows, arms, positions, dim, binary):
+    """A log by a softmax policy, and the probabilities of another. Binary rewards are logged by a policy that is almost
+    uniform: weights are small, and sequences narrow."""
     log_scores, target_scores, worth = (rng.normal(size=(positions, arms, dim + 1)) for _ in range(3))
     log = []
     for _ in range(rows):
@@ -64,12 +65,13 @@ def make(rng, rows, arms, positions, dim):
         z = np.concatenate([[1.0], x])
         position = int(rng.integers(positions))
         softmax = lambda scores: np.exp(scores) / np.exp(scores).sum()
-        p = softmax(0.7 * log_scores[position] @ z)
-        target = softmax(target_scores[position] @ z)
+        p = softmax((0.1 if binary else 0.7) * log_scores[position] @ z)
+        target = softmax((0.5 if binary else 1.0) * target_scores[position] @ z)
         target = np.round(target, 9)
         target[-1] = 1.0 - target[:-1].sum()
         arm = int(rng.choice(arms, p=p))
-        reward = float(np.round(worth[position, arm] @ z + rng.normal(), 6))
+        mean = worth[position, arm] @ z
+        reward = float(rng.random() < 1 / (1 + np.exp(-mean))) if binary else float(np.round(mean + rng.normal(), 6))
         log.append(dict(context=x.tolist(), position=position, arm=arm, reward=reward,
                         propensity=float(p[arm]), target=target.tolist()))
     return log
@@ -210,13 +212,14 @@ def expected(log, arms, positions, dim, seed, folds, lam, tau, clip):
 def main():
     rng = np.random.default_rng(20261116)
     cases = []
-    for name, rows, arms, positions, dim, seed, folds, lam, tau, clip in [
-        ("one position", 300, 4, 1, 3, 1, 5, 1.0, 3.0, None),
-        ("clipped", 300, 4, 1, 3, 1, 5, 1.0, 3.0, 5.0),
-        ("two positions, tau by its rule", 240, 3, 2, 2, 7, 3, 0.5, None, None),
-        ("no context", 150, 3, 1, 0, 9, 2, 1.0, 2.0, None),
+    for name, rows, arms, positions, dim, seed, folds, lam, tau, clip, binary in [
+        ("one position", 300, 4, 1, 3, 1, 5, 1.0, 3.0, None, False),
+        ("clipped", 300, 4, 1, 3, 1, 5, 1.0, 3.0, 5.0, False),
+        ("two positions, tau by its rule", 240, 3, 2, 2, 7, 3, 0.5, None, None, False),
+        ("no context", 150, 3, 1, 0, 9, 2, 1.0, 2.0, None, False),
+        ("narrow", 700, 2, 1, 1, 3, 4, 1.0, 1.2, None, True),
     ]:
-        log = make(rng, rows, arms, positions, dim)
+        log = make(rng, rows, arms, positions, dim, binary)
         cases.append(dict(name=name, arms=arms, positions=positions, dim=dim, seed=seed, folds=folds, ridge=lam,
                           stated_tau=tau, clip=clip, log=log,
                           expected=expected(log, arms, positions, dim, seed, folds, lam, tau, clip)))
