@@ -94,7 +94,7 @@ mod tests {
                 "name = \"x\"\nhorizon = {horizon}\n[environment]\nkind = \"linear\"\nclients = 3\ndim = 2\narms = 5\n\
                  [[algorithm]]\nkind = \"{algorithm}\"\n"
             );
-            let source = Source { name: "x.toml".into(), text: text.into() };
+            let source = Source { name: "x.toml".into(), text };
             from_text(&catalogue(), source, None).unwrap().entries[0].memory.active
         };
         assert_eq!((models("linucb-alone", 100), models("disjoint-linucb", 100)), (3.0, 15.0));

@@ -34,7 +34,8 @@ use crate::print;
 ///   best-of-log           the arm of the highest mean, in each position *
 ///   greedy-linear         the arm that a model for each arm (ridge regression on the context) thinks best *
 ///   epsilon-greedy:E      the same, or any arm with probability E *
-/// * made from one half of the log, and evaluated on the other.
+/// (* made from one half of the log, and evaluated on the other.)
+///
 /// Any other name is an algorithm's (`cahoots algorithms`), with its parameters (--param).
 ///
 /// Estimators: ips (inverse propensity weights), snips (the same, divided by the sum of weights), dm (the direct method:
