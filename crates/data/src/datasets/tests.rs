@@ -321,3 +321,32 @@ fn a_check_says_what_is_there_and_what_is_known() {
     assert_eq!(counts, expected);
     assert_eq!(report.missing.len(), 5);
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
+
+    /// Whatever is done to a file, it is read or refused, and the same bytes give the same answer.
+    #[test]
+    fn damage_is_answered_and_not_died_of(
+        kind in 0..6usize,
+        file in 0..5usize,
+        at in 0.0..1.0f64,
+        cut in proptest::bool::ANY,
+        bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..12),
+    ) {
+        let kinds = [&REPLAYED[..], &[Kind::OpenBandit]].concat();
+        let folder = tiny(kinds[kind]);
+        let inside = if kinds[kind] == Kind::OpenBandit { "random/all" } else { "" };
+        let entries = fs::read_dir(folder.path().join(inside)).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        names.sort();
+        let path = &names[file % names.len()];
+        let mut content = fs::read(path).unwrap();
+        let at = (at * content.len() as f64) as usize;
+        let end = if cut { content.len() } else { (at + bytes.len() / 2).min(content.len()) };
+        content.splice(at..end, bytes);
+        fs::write(path, content).unwrap();
+        let said = || check(&Folder::new(&Here, folder.path().to_str().unwrap()));
+        proptest::prop_assert_eq!(said(), said());
+    }
+}

@@ -151,7 +151,7 @@ impl WorldKind for ReplayParams {
 
     fn bytes(&self) -> f64 {
         let Ok(set) = self.set() else { return 0.0 };
-        set.bytes() + 8.0 * (set.items.len() * self.dim) as f64 + 8.0 * set.events.len() as f64
+        set.bytes() + 8.0 * (set.items.len() * self.dim) as f64 + 16.0 * set.events.len() as f64
     }
 
     fn ticks(&self) -> Result<Option<u64>, ParamError> {
