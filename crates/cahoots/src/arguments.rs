@@ -32,7 +32,7 @@ enum Command {
     Report(commands::report::Args),
     Algorithms(commands::algorithms::Args),
     Environments(commands::environments::Args),
-    Evaluate(commands::evaluate::Args),
+    Evaluate(Box<commands::evaluate::Args>),
     Serve(commands::serve::Args),
     Client(commands::client::Args),
     Status(commands::operate::Status),
