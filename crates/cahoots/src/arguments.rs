@@ -32,8 +32,12 @@ enum Command {
     Report(commands::report::Args),
     Algorithms(commands::algorithms::Args),
     Environments(commands::environments::Args),
+<<<<<<< HEAD
     Evaluate(commands::evaluate::Args),
     Data(commands::data::Args),
+=======
+    Evaluate(Box<commands::evaluate::Args>),
+>>>>>>> wt-d
     Serve(commands::serve::Args),
     Client(commands::client::Args),
     Status(commands::operate::Status),

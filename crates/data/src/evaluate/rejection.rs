@@ -10,6 +10,7 @@
 //! each client and among clients; but they are thinned, and so clients are as far behind one another as they would be
 //! after fewer decisions. Ticks count logged events. What is sent is not what a real run would send.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cahoots_core::{ArmBuffer, ArmIndex, Setting, Tick, UserId};
@@ -22,7 +23,7 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::columns::Columns;
-use super::log::Log as _;
+use super::log::{Event, Log as _};
 use super::refusal::Refusal;
 use super::report::Interval;
 use super::sums::Moments;
@@ -124,6 +125,14 @@ pub fn learn(
         }
         warnings.push(format!("by --force: {refusal}"));
     }
+    if features == ArmFeatures::Same && account.arms.len() == 1 {
+        let why = "one arm was taken alone: where all arms have the same features, an algorithm without a model for each arm \
+                   cannot tell them apart (--arm-features blocks)";
+        warnings.push(why.into());
+    }
+    if features == ArmFeatures::None && shape.positions.len() > 1 {
+        warnings.push("arms without features: positions were not looked at".into());
+    }
     let mut all = Moments::default();
     account.rewards.iter().for_each(|reward| all.add(*reward));
     let quarter = |number: usize| {
@@ -179,6 +188,7 @@ impl Schedule for Clients {
 struct Account {
     rewards: Vec<f64>,
     clients: Vec<bool>,
+    arms: BTreeSet<u32>,
 }
 
 /// A world that knows what was logged.
@@ -292,10 +302,11 @@ impl World for Logged {
     }
 
     fn pull(&mut self, tick: Tick, user: UserId, _arms: &ArmBuffer, _arm: ArmIndex) -> Pull {
-        let reward = self.log.event(tick as usize - 1).reward;
+        let Event { reward, arm, .. } = self.log.event(tick as usize - 1);
         let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         account.rewards.push(reward);
         account.clients[user.index()] = true;
+        account.arms.insert(arm);
         // What would have been best is not known: regret is not, either.
         Pull { reward, expected: reward, best: reward, sides: None }
     }

@@ -136,6 +136,10 @@ fn many_clients_and_contexts_run_through_the_simulator() {
     // Without features, arms are told apart alone.
     let plain = Question { features: Some(ArmFeatures::None), ..question() };
     assert!(run(log.clone(), "ucb-alone", &plain).is_ok());
+    // With the same features for all, one shared model cannot tell them apart.
+    let same = Question { features: Some(ArmFeatures::Same), ..question() };
+    let alike = run(log.clone(), "linucb-alone", &same).unwrap();
+    assert!(alike.warnings[0].starts_with("one arm was taken alone"), "{alike:?}");
     assert!(matches!(run(log, "linucb-alone", &plain), Err(LearnError::Run(_))));
 }
 

@@ -26,6 +26,7 @@ use crate::print;
 /// likelier the policy is to do what was done; an algorithm that learns, by letting it learn from those rows that it
 /// would have brought about itself (rejection sampling). What the log cannot answer is refused.
 ///
+<<<<<<< HEAD
 /// Fixed policies (--policy):
 ///   logged                the logging policy itself: a check, since ips must give the mean reward
 ///   uniform               every arm as likely
@@ -38,6 +39,8 @@ use crate::print;
 ///
 /// Any other name is an algorithm's (`cahoots algorithms`), with its parameters (--param).
 ///
+=======
+>>>>>>> wt-d
 /// Estimators: ips (inverse propensity weights), snips (the same, divided by the sum of weights), dm (the direct method:
 /// ridge regressions in place of the log), dr (doubly robust: dm, and ips of what it leaves), switch (dr where weights
 /// are at most tau, dm beyond). Models never predict a row that they saw (--folds).
@@ -45,7 +48,7 @@ use crate::print;
 /// CSV and its relatives, gzip and Parquet are read; a folder of the Open Bandit Dataset is recognised. Fixed policies
 /// are evaluated in bounded memory, whatever the length of the log; for an algorithm, the log is held.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, verbatim_doc_comment)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The log: a file, or a folder of the Open Bandit Dataset.
     #[arg(required_unless_present = "example")]
@@ -129,6 +132,17 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
+Policies:
+  logged              the logging policy itself: a check, since ips must give the mean reward
+  uniform             every arm as likely
+  constant:ARM        always this arm
+  columns:PREFIX      what the log says, in a column for each arm (PREFIX and the arm's name)
+  best-of-log         the arm of the highest mean, in each position *
+  greedy-linear       the arm that a model for each arm thinks best *
+  epsilon-greedy:E    the same, or any arm with probability E *
+  any other name      an algorithm's (`cahoots algorithms`), with its parameters (--param)
+  * made from one half of the log, and evaluated on the other
+
 Examples:
   cahoots evaluate --example log.csv                      a log to try it with, and the truth
   cahoots evaluate log.csv --policy columns:target_ --context evening,mobile,returning
@@ -136,8 +150,7 @@ Examples:
   cahoots evaluate log.csv --policy epsilon-greedy:0.1 --context evening,mobile,returning
   cahoots evaluate log.csv --policy linucb-alone --param ridge=0.2 --context evening,mobile,returning
   cahoots evaluate clicks.parquet --arm item --reward bought --propensity p --policy uniform
-  cahoots evaluate open-bandit/random/all --policy best-of-log
-";
+  cahoots evaluate open-bandit/random/all --policy best-of-log";
 
 pub(crate) fn run(args: &Args, catalogue: &Catalogue) -> Result<(), LabError> {
     stop::exit_on_ctrl_c();
@@ -224,10 +237,13 @@ fn learning(args: &Args, path: &Path, name: &str, catalogue: &Catalogue) -> Resu
     let found = learn(held, algorithm, params, &question, &mut |_| true).map_err(|error| match error {
         LearnError::Refused(refusal) => refused(refusal),
         LearnError::Run(RunError::Algorithm(problem)) => {
-            let hint = if log.shape().features.is_empty() {
-                ". The log has no context (--context COLUMNS), so that arms have no features"
-            } else {
-                ". With --arm-features none, arms have no features"
+            // What is wrong about the kind of an algorithm is whether arms have features.
+            let hint = match (problem.key.as_str(), log.shape().features.is_empty()) {
+                ("kind", true) => {
+                    ". The log has no context (--context COLUMNS), so that arms have no features"
+                }
+                ("kind", false) => ". With --arm-features none, arms have no features",
+                _ => "",
             };
             LabError::Input(format!("{name} on this log: {problem}{hint}"))
         }
