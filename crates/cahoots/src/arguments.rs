@@ -32,12 +32,8 @@ enum Command {
     Report(commands::report::Args),
     Algorithms(commands::algorithms::Args),
     Environments(commands::environments::Args),
-<<<<<<< HEAD
-    Evaluate(commands::evaluate::Args),
-    Data(commands::data::Args),
-=======
     Evaluate(Box<commands::evaluate::Args>),
->>>>>>> wt-d
+    Data(commands::data::Args),
     Serve(commands::serve::Args),
     Client(commands::client::Args),
     Status(commands::operate::Status),

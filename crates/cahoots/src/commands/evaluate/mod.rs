@@ -26,21 +26,6 @@ use crate::print;
 /// likelier the policy is to do what was done; an algorithm that learns, by letting it learn from those rows that it
 /// would have brought about itself (rejection sampling). What the log cannot answer is refused.
 ///
-<<<<<<< HEAD
-/// Fixed policies (--policy):
-///   logged                the logging policy itself: a check, since ips must give the mean reward
-///   uniform               every arm as likely
-///   constant:ARM          always this arm
-///   columns:PREFIX        what the log says, in a column for each arm (PREFIX and the arm's name)
-///   best-of-log           the arm of the highest mean, in each position *
-///   greedy-linear         the arm that a model for each arm (ridge regression on the context) thinks best *
-///   epsilon-greedy:E      the same, or any arm with probability E *
-/// (* made from one half of the log, and evaluated on the other.)
-///
-/// Any other name is an algorithm's (`cahoots algorithms`), with its parameters (--param).
-///
-=======
->>>>>>> wt-d
 /// Estimators: ips (inverse propensity weights), snips (the same, divided by the sum of weights), dm (the direct method:
 /// ridge regressions in place of the log), dr (doubly robust: dm, and ips of what it leaves), switch (dr where weights
 /// are at most tau, dm beyond). Models never predict a row that they saw (--folds).
