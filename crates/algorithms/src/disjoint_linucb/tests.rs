@@ -44,7 +44,7 @@ fn algorithm_1_is_what_dense_normal_equations_give() {
     let valid = DisjointLinucb::check(params(), &setting).unwrap();
     let seat = Seats::of::<DisjointLinucb>(&valid, &setting).seat(NodeId(0));
     let mut client = DisjointLinucb::client(&valid, &seat);
-    let alpha = 1.0 + (0.5 * (2.0f64 / 0.1).ln()).sqrt();
+    let alpha = 1.0 + (0.5 * libm::log(2.0 / 0.1)).sqrt();
     let fresh = || Dense { a: Mat::identity(DIM, DIM), b: Mat::zeros(DIM, 1) };
     let mut reference: Vec<Dense> = (0..6).map(|_| fresh()).collect();
     let keys = Keys::from_seed(9);

@@ -20,6 +20,7 @@ pub enum Client {
 
 /// What a decision keeps until its reward comes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant, reason = "decisions with features are no smaller elsewhere")]
 pub enum Kept {
     /// Features of the arm.
     Linear(Chosen),

@@ -48,7 +48,7 @@ fn over_seeds(seeds: u64, value: impl Fn(u64) -> f64) -> (f64, f64) {
     let values: Vec<f64> = (0..seeds).map(value).collect();
     let n = seeds as f64;
     let mean = values.iter().sum::<f64>() / n;
-    (mean, (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt())
+    (mean, (values.iter().map(|v| libm::pow(v - mean, 2.0)).sum::<f64>() / (n * (n - 1.0))).sqrt())
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn indices_try_every_arm_then_the_most_promising() {
 #[test]
 fn kl_ucb_solves_its_equation_as_bisection_does() {
     let divergence = |p: f64, q: f64| {
-        let part = |a: f64, b: f64| if a == 0.0 { 0.0 } else { a * (a / b).ln() };
+        let part = |a: f64, b: f64| if a == 0.0 { 0.0 } else { a * libm::log(a / b) };
         part(p, q) + part(1.0 - p, 1.0 - q)
     };
     let mut farthest: f64 = 0.0;
@@ -107,7 +107,7 @@ fn kl_ucb_has_the_slope_of_lai_and_robbins() {
     let constant = 0.5 / bernoulli_divergence(0.3, 0.8);
     let slope = |policy: &dyn Fn(u64) -> Vec<f64>, seed| {
         let curve = policy(seed);
-        (curve[1] - curve[0]) / (to as f64 / from as f64).ln()
+        (curve[1] - curve[0]) / libm::log(to as f64 / from as f64)
     };
     let kl = |seed| regret(&KlUcb { constant: 0.0 }, &means, &[from, to], seed);
     let ucb = |seed| regret(&Ucb1 { scale: std::f64::consts::SQRT_2 }, &means, &[from, to], seed);
@@ -128,7 +128,7 @@ fn moss_has_the_published_index() {
     let stats = some_pulls(&[(100, 60.0), (20, 10.0), (50, 27.5)]);
     let mut rng = Keys::from_seed(1).choice(NodeId(0), 0);
     let picked = Moss { horizon: 500 }.choose(&stats, ArmSet::plain(3).unwrap(), &mut rng);
-    let bound = 0.5 + ((500.0f64 / 60.0).ln() / 20.0).sqrt();
+    let bound = 0.5 + (libm::log(500.0 / 60.0) / 20.0f64).sqrt();
     assert!(picked.arm == ArmIndex(1) && (picked.score.unwrap() - bound).abs() < 1e-12, "{picked:?}");
 }
 
@@ -158,7 +158,7 @@ fn moss_is_below_ucb1_where_gaps_are_hardest() {
 fn beta_exceeds((a, b): (f64, f64), (c, d): (f64, f64)) -> f64 {
     let density = |x: f64, a: f64, b: f64| {
         let norm = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
-        norm.exp() * x.powf(a - 1.0) * (1.0 - x).powf(b - 1.0)
+        libm::exp(norm) * libm::pow(x, a - 1.0) * libm::pow(1.0 - x, b - 1.0)
     };
     let (n, mut below, mut total) = (20_000, 0.0, 0.0);
     let step = 1.0 / f64::from(n);
@@ -269,7 +269,7 @@ fn assert_as_stated(expected: &Distribution, times: &[f64], n: f64) {
         if p == 0.0 {
             assert_eq!(times, 0.0, "{expected:?}");
         } else {
-            statistic += (times - n * p).powi(2) / (n * p);
+            statistic += libm::pow(times - n * p, 2.0) / (n * p);
             possible += 1;
         }
     }
@@ -295,7 +295,7 @@ fn exp3_is_the_papers_algorithm() {
         );
         let arm = stated.draw(&mut rng);
         let reward = [0.2, 0.5, 0.6][arm.index()] * rng.uniform();
-        weights[arm.index()] *= (gamma * reward / p[arm.index()] / 3.0).exp();
+        weights[arm.index()] *= libm::exp(gamma * reward / p[arm.index()] / 3.0);
         exp3.learn(arm, stated.of(arm), reward);
     }
     // Weights would long have overflown.
@@ -319,7 +319,7 @@ fn exp3_keeps_its_bound_against_an_adversary() {
         _ => 0.0,
     };
     let best = (0..k).map(|arm| (0..n).map(|t| reward(t, arm)).sum::<f64>()).fold(0.0, f64::max);
-    let bound = 2.0 * ((std::f64::consts::E - 1.0) * best * k as f64 * (k as f64).ln()).sqrt();
+    let bound = 2.0 * ((std::f64::consts::E - 1.0) * best * k as f64 * libm::log(k as f64)).sqrt();
     assert!(
         (0..n).map(|t| (0..k).map(|arm| reward(t, arm)).sum::<f64>() / k as f64).sum::<f64>()
             < best - 4.0 * bound
