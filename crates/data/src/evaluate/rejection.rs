@@ -23,7 +23,7 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
 use super::columns::Columns;
-use super::log::{Event, Log as _};
+use super::log::{Event, Log as _, Shape};
 use super::refusal::Refusal;
 use super::report::Interval;
 use super::sums::Moments;
@@ -45,7 +45,7 @@ pub enum ArmFeatures {
 /// How events are taken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// Features of arms; blocks where there is a context, none where there is not.
+    /// Features of arms; where not given, blocks if there is a context and the algorithm takes features, else none.
     pub features: Option<ArmFeatures>,
     /// Of the algorithm's decisions, and of which events are taken.
     pub seed: u64,
@@ -97,10 +97,7 @@ pub fn learn(
     progress: &mut dyn FnMut(Tick) -> bool,
 ) -> Result<Learned, LearnError> {
     let shape = log.shape().clone();
-    let features = question.features.unwrap_or(match shape.features.is_empty() {
-        true => ArmFeatures::None,
-        false => ArmFeatures::Blocks,
-    });
+    let features = question.features.unwrap_or_else(|| usual(&shape, algorithm, &params));
     let logged = (0..shape.rows as usize).map(|row| log.event(row).reward).sum::<f64>() / shape.rows as f64;
     let world = Logged::new(log.clone(), features, question)?;
     let (least, account) = (world.least, world.account.clone());
@@ -191,6 +188,28 @@ struct Account {
     arms: BTreeSet<u32>,
 }
 
+/// What algorithms may know of a log in advance.
+fn setting(shape: &Shape, features: ArmFeatures) -> Setting {
+    // Positions are part of what is known, where there are several.
+    let places = if shape.positions.len() > 1 { shape.positions.len() } else { 0 };
+    let (users, arms, same) = (shape.clients.len(), shape.arms.len(), 1 + shape.features.len() + places);
+    let setting = match features {
+        ArmFeatures::None => Setting::k_armed(users, arms),
+        ArmFeatures::Same => Setting::linear(users, same, arms),
+        ArmFeatures::Blocks => Setting::linear(users, same * arms, arms),
+    };
+    // Rewards within a range are sub-Gaussian with half its length (Hoeffding).
+    let spread = (shape.rewards.1 - shape.rewards.0) / 2.0;
+    setting.with_horizon(shape.rows).with_reward_noise(if spread > 0.0 { spread } else { 1.0 })
+}
+
+/// Features where none are asked for: blocks where there is a context and the algorithm takes arms with features.
+fn usual(shape: &Shape, algorithm: &Simulated, params: &Params) -> ArmFeatures {
+    let takes = |features| algorithm.check(params.clone(), &setting(shape, features)).is_ok();
+    let plain = takes(ArmFeatures::None) && !takes(ArmFeatures::Blocks);
+    if shape.features.is_empty() || plain { ArmFeatures::None } else { ArmFeatures::Blocks }
+}
+
 /// A world that knows what was logged.
 struct Logged {
     log: Arc<Columns>,
@@ -220,11 +239,7 @@ impl Logged {
             let what = "the smallest propensity";
             return Err(Refusal::Bound { what, stated: least, found, row: row as u64 + 1 });
         }
-        // Positions are part of what is known, where there are several.
-        let places = if shape.positions.len() > 1 { shape.positions.len() } else { 0 };
-        let same = 1 + shape.features.len() + places;
-        let (users, arms) = (shape.clients.len(), shape.arms.len());
-        let spread = (shape.rewards.1 - shape.rewards.0) / 2.0;
+        let arms = shape.arms.len();
         if shape.has_offers && features != ArmFeatures::Blocks {
             return Err(Refusal::Question(
                 "arms that are not always on offer are told apart by their features: name a context (--context), with \
@@ -232,23 +247,17 @@ impl Logged {
                     .into(),
             ));
         }
-        let setting = match features {
-            ArmFeatures::None => Setting::k_armed(users, arms),
-            ArmFeatures::Same => Setting::linear(users, same, arms),
-            ArmFeatures::Blocks => Setting::linear(users, same * arms, arms),
-        };
+        let setting = setting(shape, features);
         if setting.dim > MOST_FEATURES {
             return Err(Refusal::Question(format!(
-                "{arms} arms with blocks of {same} features are {} features, more than {MOST_FEATURES}: name fewer columns \
+                "{arms} arms with blocks of {} features are {} features, more than {MOST_FEATURES}: name fewer columns \
                  (--context), take the same features for all arms (--arm-features same, for algorithms with a model for each \
                  arm), or none (--arm-features none)",
+                setting.dim / arms,
                 setting.dim
             )));
         }
-        // Rewards within a range are sub-Gaussian with half its length (Hoeffding).
-        let setting =
-            setting.with_horizon(shape.rows).with_reward_noise(if spread > 0.0 { spread } else { 1.0 });
-        let account = Account { clients: vec![false; users], ..Account::default() };
+        let account = Account { clients: vec![false; shape.clients.len()], ..Account::default() };
         Ok(Logged {
             setting,
             features,

@@ -135,7 +135,9 @@ fn many_clients_and_contexts_run_through_the_simulator() {
     assert_ne!(shared.value, run(log.clone(), "async-linucb", &other).unwrap().value);
     // Without features, arms are told apart alone.
     let plain = Question { features: Some(ArmFeatures::None), ..question() };
-    assert!(run(log.clone(), "ucb-alone", &plain).is_ok());
+    let told = run(log.clone(), "ucb-alone", &plain).unwrap();
+    // Who takes no features is given none.
+    assert_eq!(run(log.clone(), "ucb-alone", &question()).unwrap(), told);
     // With the same features for all, one shared model cannot tell them apart.
     let same = Question { features: Some(ArmFeatures::Same), ..question() };
     let alike = run(log.clone(), "linucb-alone", &same).unwrap();

@@ -69,7 +69,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     context: Vec<String>,
     /// How the context becomes features of arms, for algorithms: none, same (for all arms) or blocks (one for each arm)
-    /// [default: blocks with a context, none without].
+    /// [default: blocks with a context and an algorithm that takes features, else none].
     #[arg(long, value_name = "KIND", value_parser = arm_features)]
     arm_features: Option<ArmFeatures>,
     /// Cut weights above this: less spread, and a bias.
