@@ -82,7 +82,7 @@ impl App {
 #[test]
 fn arms_come_as_often_as_their_stated_probability_says() {
     for policy in [
-        "policy = \"softmax\"\ntemperature = 0.3",
+        "policy = \"softmax\"\ntemperature = 0.15",
         "policy = \"igw\"\ngap_weight = 2.0",
         "policy = \"greedy\"\nepsilon = 0.3",
         "policy = \"softmax\"\ntemperature = 0.2\nepsilon = 0.2",
