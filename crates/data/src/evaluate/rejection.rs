@@ -138,6 +138,11 @@ pub fn learn(
         part.iter().sum::<f64>() / part.len().max(1) as f64
     };
     let (value, error) = (all.mean, all.standard_error());
+    if error == 0.0 {
+        warnings.push(
+            "all rewards that were taken are equal: the normal interval knows nothing of others".into(),
+        );
+    }
     let z = Normal::standard().inverse_cdf(0.5 + question.confidence / 2.0);
     Ok(Learned {
         events: shape.rows,

@@ -262,7 +262,11 @@ impl<'a> Pass<'a> {
         let tau = self.chosen_tau();
         let diagnostics = self.diagnostics();
         let never: Vec<usize> = (0..self.never_shown.len()).filter(|cell| self.never_shown[*cell]).collect();
-        let warnings = verdict(&diagnostics, &never, self.survey, self.log.shape(), self.settings)?;
+        let mut warnings = verdict(&diagnostics, &never, self.survey, self.log.shape(), self.settings)?;
+        if self.ips.standard_error() == 0.0 {
+            let why = "all weighted rewards are equal: normal and bootstrap intervals of ips know nothing of others";
+            warnings.push(why.into());
+        }
         let bootstrap = self.bootstrap(tau);
         let law = Normal::standard();
         let z = law.inverse_cdf(0.5 + self.settings.confidence / 2.0);

@@ -80,6 +80,16 @@ fn propensities_that_do_not_fit_are_warned_of_and_right_ones_are_not() {
 }
 
 #[test]
+fn rewards_without_any_spread_are_warned_of() {
+    let log = log(&[(0, 0.5, 0.0), (1, 0.5, 0.0)].repeat(100));
+    let found = evaluate(&log, &Target::Constant("a".into()), &Settings::default()).unwrap();
+    assert!(
+        found.warnings.iter().any(|warning| warning.starts_with("all weighted rewards are equal")),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn stated_bounds_are_held_against_the_log() {
     let log = log(&[(0, 0.5, 1.0), (1, 0.25, 0.0)].repeat(100));
     let target = Target::Constant("a".into());

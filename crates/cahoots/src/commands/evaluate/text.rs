@@ -101,8 +101,9 @@ pub(super) fn fixed(about: &About<'_>, found: &Evaluation, settings: &Settings) 
         text,
         "Normal and bootstrap intervals hold as logs grow (beyond 10,000 rows, groups of them are resampled). The one at\n\
          any time holds for every length of the log, and for all at once (Waudby-Smith and Ramdas 2023, theorem 2), where\n\
-         rewards stay within {low} to {high} and no propensity is below {least}. For snips it is that of ips with rewards held\n\
+         rewards stay within {low} to {high} and no propensity is below {}. For snips it is that of ips with rewards held\n\
          against the weighted mean so far; dr and switch take models of earlier rows alone for it.",
+        small(least),
     );
     if settings.tau.is_none() {
         text += "switch has one with a stated --tau alone.\n";
@@ -140,7 +141,7 @@ fn diagnosed(found: &Evaluation) -> Vec<Vec<String>> {
             format!(
                 "from {} up; farthest from what was done: {}, whose 1/p add up to {} per decision (1 expected, {} standard \
                  errors off)",
-                readable(seen.least_propensity),
+                small(seen.least_propensity),
                 worst.arm,
                 grouped(worst.mean, 3),
                 grouped(worst.standard_errors.abs(), 1),
@@ -204,6 +205,11 @@ fn decimals(error: f64) -> usize {
 fn share(percent: f64) -> String {
     let digits = if percent == 0.0 || percent >= 10.0 { 0 } else { 2 };
     format!("{}%", grouped(percent, digits))
+}
+
+/// A number that may be very small.
+fn small(value: f64) -> String {
+    if value < 0.001 { format!("{value:.1e}") } else { readable(value) }
 }
 
 fn whole(count: u64) -> String {
