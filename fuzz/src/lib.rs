@@ -6,6 +6,7 @@ pub mod disk;
 pub mod federation;
 pub mod machines;
 pub mod stores;
+pub mod tables;
 pub mod texts;
 pub mod wire;
 
@@ -13,7 +14,7 @@ pub mod wire;
 pub type Target = fn(&[u8]);
 
 /// All of them, by the name of their corpus.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("frame", wire::frame),
     ("server", machines::server),
     ("client", machines::client),
@@ -23,4 +24,5 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("configuration", texts::configuration),
     ("experiment", texts::experiment),
     ("http", texts::http),
+    ("rows", tables::rows),
 ];

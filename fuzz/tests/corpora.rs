@@ -68,7 +68,7 @@ macro_rules! replays {
     };
 }
 
-replays!(0 frame, 1 server, 2 client, 3 snapshot, 4 entry, 5 store, 6 configuration, 7 experiment, 8 http);
+replays!(0 frame, 1 server, 2 client, 3 snapshot, 4 entry, 5 store, 6 configuration, 7 experiment, 8 http, 9 rows);
 
 /// Sound inputs to start from.
 fn sound(name: &str) -> Vec<Vec<u8>> {
@@ -103,6 +103,13 @@ fn sound(name: &str) -> Vec<Vec<u8>> {
             "\x00{\"arms\": 3}",
             "\x00{\"id\": \"5180227136420-1\", \"reward\": 1.0}",
             "\x00{\"id\": \"1-1\"}",
+        ]
+        .map(|text| text.as_bytes().to_vec())
+        .into(),
+        "rows" => [
+            "user,weight,kind\nann,1.5,\"a, \"\"b\"\"\nc\"\nbob,NA,x\n",
+            "a;b\r\n1;-inf\r\n2;1e400\r\n",
+            "1\t2\t3\n4\t5\t6\n",
         ]
         .map(|text| text.as_bytes().to_vec())
         .into(),
