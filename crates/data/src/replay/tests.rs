@@ -107,6 +107,8 @@ fn negatives_are_uniform_over_what_was_never_taken() {
     }
     assert_eq!(counts[set.events[event as usize].item as usize], seeds as f64);
     let taken = selection.taken(user as usize);
+    let positive = set.events[event as usize].item;
+    assert!(taken.iter().filter(|item| **item != positive).all(|item| counts[*item as usize] == 0.0));
     let chance = (params.arms - 1) as f64 / (set.items.len() - taken.len()) as f64;
     let error = (seeds as f64 * chance * (1.0 - chance)).sqrt();
     for (item, count) in
