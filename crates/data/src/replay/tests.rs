@@ -198,6 +198,8 @@ fn users_are_chosen_by_how_much_they_did() {
         said(|params| params.top_users = Some(50)),
         "top_users: there are 12 users with at least 1 events"
     );
+    let none = ReplayParams { min_events: 0, ..params.clone() };
+    assert_eq!(none.check().unwrap_err().to_string(), "min_events: must be at least 1, not 0");
     assert!(said(|params| params.arms = 89).starts_with("arms: must be at most "));
     assert_eq!(
         said(|params| params.servers = Some(13)),
