@@ -72,11 +72,6 @@ impl Records {
             return Err(DataError::of(&records.file, problem));
         }
         records.header = header;
-        if let Some(first) = records.header.first_mut()
-            && let Some(rest) = first.strip_prefix('\u{feff}')
-        {
-            *first = rest.to_string();
-        }
         Ok(records)
     }
 

@@ -109,7 +109,8 @@ fn other_data_is_other_content() {
     let folder = tiny(Kind::Lastfm);
     let before = load_from(folder.path()).unwrap();
     for (name, from, to) in [
-        ("tags.dat", "smoky", "smokey"),
+        ("tags.dat", "smoky", "smoke"),
+        ("tags.dat", "smoky", "smoki"),
         ("user_taggedartists.dat", "\t2005\n", "\t2004\n"),
         ("user_taggedartists.dat", "\n7\t", "\n6\t"),
     ] {

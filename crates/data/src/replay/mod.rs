@@ -51,7 +51,7 @@ pub struct ReplayParams {
     /// Offers the same features as a user's own once more, for `async-linucb-am`: what all share, and what only this user likes.
     pub shared_features: bool,
     /// Items offered per decision: the one that was taken, and others that its user never took.
-    #[schemars(range(min = 2))]
+    #[schemars(range(min = 2, max = 100000))]
     pub arms: usize,
     /// Users with fewer events are left out.
     #[schemars(range(min = 1))]
@@ -141,6 +141,9 @@ impl WorldKind for ReplayParams {
             if value > most {
                 return Err(ParamError::new(key, format!("must be at most {most}, not {value}")));
             }
+        }
+        if self.min_events == 0 {
+            return Err(ParamError::new("min_events", "must be at least 1, not 0"));
         }
         if !(0.0..=1e100).contains(&self.reward_noise) {
             let problem = format!("must be 0 or more, not {}", self.reward_noise);

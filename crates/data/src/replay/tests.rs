@@ -107,6 +107,8 @@ fn negatives_are_uniform_over_what_was_never_taken() {
     }
     assert_eq!(counts[set.events[event as usize].item as usize], seeds as f64);
     let taken = selection.taken(user as usize);
+    let positive = set.events[event as usize].item;
+    assert!(taken.iter().filter(|item| **item != positive).all(|item| counts[*item as usize] == 0.0));
     let chance = (params.arms - 1) as f64 / (set.items.len() - taken.len()) as f64;
     let error = (seeds as f64 * chance * (1.0 - chance)).sqrt();
     for (item, count) in
@@ -196,6 +198,8 @@ fn users_are_chosen_by_how_much_they_did() {
         said(|params| params.top_users = Some(50)),
         "top_users: there are 12 users with at least 1 events"
     );
+    let none = ReplayParams { min_events: 0, ..params.clone() };
+    assert_eq!(none.check().unwrap_err().to_string(), "min_events: must be at least 1, not 0");
     assert!(said(|params| params.arms = 89).starts_with("arms: must be at most "));
     assert_eq!(
         said(|params| params.servers = Some(13)),
