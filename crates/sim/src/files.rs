@@ -30,6 +30,13 @@ pub struct Located {
 impl Located {
     /// Reads a file to its end for its hash, in bounded memory.
     pub fn at(path: &Path) -> io::Result<Located> {
+        // Others may have no end.
+        if !path.metadata()?.is_file() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is no file that can be read to its end",
+            ));
+        }
         let mut file = File::open(path)?;
         let (mut hash, mut bytes, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
         loop {
