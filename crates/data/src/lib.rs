@@ -4,6 +4,7 @@
 pub mod datasets;
 pub mod evaluate;
 pub mod features;
+mod place;
 pub mod replay;
 pub mod rows;
 mod say;

@@ -9,12 +9,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::{Features, Variant};
 use crate::datasets::Dataset;
+use crate::place;
 
 /// What files begin with; goes up when features are computed or written otherwise.
 const MAGIC: &[u8; 16] = b"cahoots-feats-01";
-
-/// Names the folder, in place of the usual one.
-const VARIABLE: &str = "CAHOOTS_CACHE";
 
 /// Sets with fewer items than this are computed faster than a file is worth.
 const WORTH_KEEPING: usize = 2000;
@@ -42,13 +40,9 @@ impl Cache {
         Cache { folder: folder.to_path_buf() }
     }
 
-    /// Where the variable CAHOOTS_CACHE says; else in the user's own (XDG_CACHE_HOME, ~/.cache). None where nobody says.
+    /// In the usual place; none where nobody says where that is.
     pub fn usual() -> Option<Cache> {
-        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let folder = variable(VARIABLE)
-            .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("cahoots")))
-            .or_else(|| variable("HOME").map(|folder| folder.join(".cache").join("cahoots")))?;
-        Some(Cache { folder })
+        place::usual().map(|folder| Cache { folder })
     }
 
     /// The usual one for sets that are worth it.

@@ -52,14 +52,10 @@ pub struct Cached {
     first: u64,
 }
 
-/// Where such files are kept: where CAHOOTS_CACHE says; else in the user's own place for them.
+/// Where such files are kept: in the usual place, or with what is temporary where there is none.
 #[cfg(not(test))]
 pub fn folder() -> PathBuf {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    variable("CAHOOTS_CACHE")
-        .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("cahoots")))
-        .or_else(|| variable("HOME").map(|folder| folder.join(".cache").join("cahoots")))
-        .unwrap_or_else(|| std::env::temp_dir().join("cahoots"))
+    crate::place::usual().unwrap_or_else(|| std::env::temp_dir().join("cahoots"))
 }
 
 /// Tests keep theirs to themselves.
