@@ -9,12 +9,12 @@ use super::ReportBuilder;
 use super::claim::{Claim, Verdict};
 use super::measured::{MeasuredExperiment, Runs};
 
-/// Arms on offer, one of which is the user's own: a random choice earns one in so many.
-pub(crate) const ARMS: f64 = 25.0;
+/// Arms on offer in the papers' worlds, one of which is the user's own: a random choice earns one in so many.
+const ARMS: f64 = 25.0;
 
 /// Reward, as a multiple of what a random choice earns.
 pub(crate) fn normalised(record: &Record) -> f64 {
-    record.reward * ARMS / record.steps as f64
+    record.normalised_reward().unwrap_or(f64::NAN)
 }
 
 /// The same over time, where one client acts at a tick.
