@@ -12,6 +12,9 @@ pub trait Files {
     /// The text of a small one.
     fn text(&self, path: &str) -> Result<String, String>;
 
+    /// Whether there is, or was, a file of this path. What cannot be looked at counts as there.
+    fn has(&self, path: &str) -> bool;
+
     /// Where a file of any size and kind is, and what it is known by.
     fn locate(&self, path: &str) -> Result<Located, String>;
 }
@@ -66,6 +69,10 @@ pub struct Here;
 impl Files for Here {
     fn text(&self, path: &str) -> Result<String, String> {
         std::fs::read_to_string(path).map_err(|error| error.to_string())
+    }
+
+    fn has(&self, path: &str) -> bool {
+        Path::new(path).try_exists().unwrap_or(true)
     }
 
     fn locate(&self, path: &str) -> Result<Located, String> {

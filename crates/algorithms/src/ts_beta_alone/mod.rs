@@ -36,6 +36,11 @@ impl Solitary for TsBeta {
 
     fn check(params: Params, setting: &Setting) -> Result<(usize, BetaSampling), ParamError> {
         let arms = plain_arms(setting)?;
+        if arms as u64 > MOST_DRAWS {
+            let problem =
+                format!("has {arms}: ts-beta-alone draws one number for each, at most {MOST_DRAWS}");
+            return Err(ParamError::new("arms", problem));
+        }
         let most = (MOST_DRAWS / arms.max(1) as u64).max(1);
         match params.samples {
             Some(samples) if !(1..=most).contains(&u64::from(samples)) => {
@@ -52,5 +57,17 @@ impl Solitary for TsBeta {
 
     fn client(&(arms, policy): &(usize, BetaSampling)) -> AloneArms<BetaSampling> {
         AloneArms::new(arms, policy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_arms_as_a_decision_has_numbers_for() {
+        let check = |arms| TsBeta::check(Params { samples: None }, &Setting::k_armed(1, arms)).map(|_| ());
+        assert_eq!(check(MOST_DRAWS as usize), Ok(()));
+        assert_eq!(check(MOST_DRAWS as usize + 1).unwrap_err().key, "arms");
     }
 }

@@ -117,7 +117,7 @@ fn logs(folder: &Folder<'_>) -> Result<Report, DataError> {
         .iter()
         .flat_map(|policy| open_bandit::CAMPAIGNS.iter().map(move |campaign| format!("{policy}/{campaign}")));
     let missing = all.filter(|name| !there(name)).map(|name| format!("{name}/")).collect();
-    let mut notes = vec!["logged decisions: for `cahoots evaluate` and the environment `table`".to_string()];
+    let mut notes = vec!["logged decisions: for `cahoots evaluate`".to_string()];
     if sample {
         notes.push("the sample of the package obp: too few clicks to rank algorithms".into());
     }

@@ -32,8 +32,12 @@ impl<'a> Folder<'a> {
         if let Some(known) = self.found.borrow().get(name) {
             return Ok(known.as_ref().map(|file| file.path.clone()));
         }
-        let look = |name: &str| self.files.locate(&format!("{}/{name}", self.path)).ok();
-        let found = match (look(name), look(&format!("{name}.gz"))) {
+        let look = |name: &str| {
+            let path = format!("{}/{name}", self.path);
+            let found = self.files.has(&path).then(|| self.files.locate(&path)).transpose();
+            found.map_err(|error| DataError::plain(format!("{name}: {error}")))
+        };
+        let found = match (look(name)?, look(&format!("{name}.gz"))?) {
             (Some(_), Some(_)) => {
                 let problem = format!("there are both {name} and {name}.gz: move one of them away");
                 return Err(DataError::plain(problem));

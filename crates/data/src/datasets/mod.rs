@@ -117,7 +117,7 @@ pub fn load(folder: &Folder<'_>, wanted: Option<Kind>) -> Result<Arc<Dataset>, D
                 Kind::OpenBandit => {
                     return Err(DataError::plain(
                         "the Open Bandit Dataset is a log of decisions, not events to replay: see \
-                         `cahoots evaluate` and the environment `table`",
+                         `cahoots evaluate`",
                     ));
                 }
             });

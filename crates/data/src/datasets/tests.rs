@@ -2,7 +2,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use cahoots_sim::files::Here;
+use cahoots_sim::files::{Files, Here, Located};
 use tempfile::TempDir;
 
 use super::*;
@@ -350,4 +350,28 @@ proptest::proptest! {
         let said = || check(&Folder::new(&Here, folder.path().to_str().unwrap()));
         proptest::prop_assert_eq!(said(), said());
     }
+}
+
+/// Files of which one may not be used.
+struct Refusing(&'static str);
+
+impl Files for Refusing {
+    fn text(&self, path: &str) -> Result<String, String> {
+        Here.text(path)
+    }
+
+    fn has(&self, path: &str) -> bool {
+        Here.has(path)
+    }
+
+    fn locate(&self, path: &str) -> Result<Located, String> {
+        if path.ends_with(self.0) { Err("it has changed since that run".into()) } else { Here.locate(path) }
+    }
+}
+
+#[test]
+fn a_file_that_may_not_be_used_is_not_called_absent() {
+    let folder = tiny(Kind::Lastfm);
+    let said = load(&Folder::new(&Refusing("tags.dat"), folder.path().to_str().unwrap()), None).unwrap_err();
+    assert_eq!(said.to_string(), "tags.dat: it has changed since that run");
 }

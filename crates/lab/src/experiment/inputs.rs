@@ -55,7 +55,8 @@ fn sha256(bytes: &[u8]) -> String {
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     folder: PathBuf,
-    /// What they were in an earlier run that is to be run again.
+    /// Whether an earlier run is run again, and what they were in it.
+    again: bool,
     recorded: BTreeMap<String, Input>,
     read: RefCell<BTreeMap<String, (Input, Option<String>)>>,
 }
@@ -70,7 +71,7 @@ impl Inputs {
     /// manifest where it is kept there.
     pub fn recorded(folder: &Path, inputs: Vec<Input>) -> Inputs {
         let recorded = inputs.into_iter().map(|input| (input.path.clone(), input)).collect();
-        Inputs { recorded, ..Inputs::beside(folder) }
+        Inputs { again: true, recorded, ..Inputs::beside(folder) }
     }
 
     /// The folder that paths are relative to, as it was named.
@@ -102,12 +103,22 @@ impl Inputs {
         if let Some((input, _)) = self.read.borrow().get(path) {
             return Ok(Located { path: place, sha256: input.sha256.clone(), bytes: input.bytes });
         }
-        let found = Located::at(&place).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => self.missing(path),
+        let then = self.recorded.get(path);
+        if self.again && then.is_none() {
+            return Err(
+                "it was no part of that run: move it away, or run the experiment file and not its manifest"
+                    .into(),
+            );
+        }
+        let found = Located::at(&place).map_err(|error| match (error.kind(), then) {
+            (io::ErrorKind::NotFound, Some(then)) => {
+                format!("it is gone (sha256 {} in that run): put it back", then.short_hash())
+            }
+            (io::ErrorKind::NotFound, None) => self.missing(path),
             _ => reason(&error),
         })?;
         let input = Input { path: path.into(), sha256: found.sha256.clone(), bytes: found.bytes, text: None };
-        if let Some(recorded) = self.recorded.get(path).filter(|then| then.sha256 != input.sha256) {
+        if let Some(recorded) = then.filter(|then| then.sha256 != input.sha256) {
             return Err(changed(recorded, &input));
         }
         self.read.borrow_mut().insert(path.into(), (input, None));
@@ -158,6 +169,10 @@ impl Inputs {
 impl Files for Inputs {
     fn text(&self, path: &str) -> Result<String, String> {
         self.read(path)
+    }
+
+    fn has(&self, path: &str) -> bool {
+        self.recorded.contains_key(path) || self.folder.join(path).try_exists().unwrap_or(true)
     }
 
     fn locate(&self, path: &str) -> Result<Located, String> {
@@ -227,5 +242,11 @@ mod tests {
         assert_eq!(again(&recorded).unwrap(), found);
         fs::write(&file, [0xff, 0xfe, 1]).unwrap();
         assert!(again(&recorded).unwrap_err().starts_with("it has changed since that run"));
+        // What is gone is not simply absent, and what has come is not simply taken in its place.
+        fs::rename(&file, folder.path().join("large.bin.gz")).unwrap();
+        let inputs = Inputs::recorded(folder.path(), recorded);
+        assert!(inputs.has("large.bin") && inputs.has("large.bin.gz") && !inputs.has("other.bin"));
+        assert!(inputs.locate("large.bin").unwrap_err().starts_with("it is gone (sha256 "));
+        assert!(inputs.locate("large.bin.gz").unwrap_err().starts_with("it was no part of that run"));
     }
 }

@@ -89,7 +89,7 @@ fn check(world: &World<'_>, report: &mut ReportBuilder) -> Result<(), LabError> 
 fn later(runs: &Runs) -> Estimate {
     Estimate::new(runs.records.iter().map(|record| {
         let curve = &record.curve;
-        let (half, end) = (curve.tick.len() / 2 - 1, curve.tick.len() - 1);
+        let (half, end) = ((curve.tick.len() / 2).saturating_sub(1), curve.tick.len() - 1);
         let (first, whole) = (normalised_at(curve, half), normalised_at(curve, end));
         let share = curve.tick[half] as f64 / curve.tick[end] as f64;
         (whole - share * first) / (1.0 - share) - first

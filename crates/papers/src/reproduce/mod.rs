@@ -146,7 +146,8 @@ fn with_data(item: &Item, file: &ExperimentFile, options: &Options<'_>) -> Resul
             item.name
         )));
     };
-    let shown = data.display().to_string().replace('\\', "/");
+    // Within quotes of a TOML file.
+    let shown = data.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
     Ok(file.text.replace(DATA, &format!("\"{}/", shown.trim_end_matches('/'))))
 }
 
@@ -164,5 +165,25 @@ mod tests {
                 assert_eq!(experiment.seeds.len() as u64, file.quick_seeds);
             }
         }
+    }
+
+    #[test]
+    fn any_folder_can_hold_the_data() {
+        let item = items().find(|item| item.needs_data()).unwrap();
+        let (catalogue, stop) = (cahoots_lab::catalogue(), AtomicBool::new(false));
+        let path = Path::new("/a \"b\"\\c/");
+        let options = Options {
+            catalogue: &catalogue,
+            quick: true,
+            data: Some(path),
+            jobs: 1,
+            force: false,
+            quiet: true,
+            command: Vec::new(),
+            stop: &stop,
+        };
+        let text = with_data(item, &item.experiments[0], &options).unwrap();
+        assert!(text.contains(r#"/a \"b\"\\c/"#), "{text}");
+        assert!(text.parse::<toml::Table>().is_ok());
     }
 }
