@@ -265,6 +265,7 @@ fn a_table_is_known_by_what_is_in_it_and_not_by_where_it_is() {
     };
     let one = of(here.file("fruit.csv", FRUIT));
     assert_eq!(one, of(there.file("fruit.csv", FRUIT)));
+    assert_eq!(one, of(there.file("renamed.txt", FRUIT)), "nor by what it is called");
     assert_ne!(one, of(here.file("fruit.csv", &FRUIT.replace("300", "301"))));
     let hash = one.keys::<TableParams>().unwrap().unwrap().sha256.unwrap();
     let changed =
@@ -273,6 +274,30 @@ fn a_table_is_known_by_what_is_in_it_and_not_by_where_it_is() {
     // Not read in this process, nor in any other.
     let error = keys(json!({ "file": "x.csv", "label": "kind", "sha256": "00" })).build(3, 1).err().unwrap();
     assert_eq!(error.to_string(), "file: must be read first: name it in an experiment file");
+}
+
+#[test]
+fn keys_that_were_read_name_no_file_and_can_be_read_again() {
+    let folder = Folder::new();
+    let table = |likes: &str, items: &str| {
+        json!({
+            "file": folder.file(likes, LIKES), "form": "arms", "arm": "item", "arms_file": folder.file(items, ITEMS),
+        })
+    };
+    let read = read(table("likes.csv", "items.csv")).unwrap();
+    assert_eq!((read.file.as_str(), &read.arms_file), ("", &None));
+    assert_eq!(self::read(table("hearts.csv", "things.csv")).unwrap(), read);
+    // Neither file is there any more, and the rows are.
+    drop(folder);
+    let again = read.clone().read_files(&Here).unwrap();
+    assert_eq!(again, read);
+    assert_eq!(again.build(2, 1).unwrap().0.setting().arms, 3);
+    // Half of it is not enough, nor are hashes that nobody has seen.
+    for (arms, sha256) in [(None, read.sha256.clone()), (read.arms_sha256.clone(), Some("00".into()))] {
+        let unknown = TableParams { arms_sha256: arms, sha256, ..read.clone() };
+        let said = unknown.read_files(&Here).unwrap_err().to_string();
+        assert_eq!(said, "file: must be read first: name it in an experiment file");
+    }
 }
 
 #[test]
