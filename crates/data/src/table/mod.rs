@@ -55,6 +55,22 @@ impl Table {
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
+
+    /// How many rows each client has, and in how many each arm pays.
+    fn counts(&self) -> std::io::Result<(Vec<u64>, Vec<u64>)> {
+        let mut clients = vec![0; self.meta.clients.unwrap_or(1)];
+        let mut arms = vec![0; self.meta.arms.len()];
+        let mut reader = self.cached.reader(world::BLOCK)?;
+        for row in 0..self.meta.rows {
+            let packed = reader.row(row)?;
+            for (counts, at) in [(&mut clients, 0), (&mut arms, 4)] {
+                if let Some(count) = counts.get_mut(world::word(packed, at) as usize) {
+                    *count += 1;
+                }
+            }
+        }
+        Ok((clients, arms))
+    }
 }
 
 impl TableParams {

@@ -1,4 +1,5 @@
 mod careless;
+mod described;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
