@@ -1,5 +1,6 @@
 mod careless;
 mod described;
+mod kept;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -299,24 +300,6 @@ fn keys_that_were_read_name_no_file_and_can_be_read_again() {
         let said = unknown.read_files(&Here).unwrap_err().to_string();
         assert_eq!(said, "file: must be read first: name it in an experiment file");
     }
-}
-
-#[test]
-fn rows_that_were_cut_short_are_written_again() {
-    let folder = Folder::new();
-    let params = read(json!({ "file": folder.file("fruit.csv", FRUIT), "label": "kind" })).unwrap();
-    let key = params.key();
-    let path = params.table().unwrap().cached.path.clone();
-    let whole = std::fs::read(&path).unwrap();
-    assert!(Cached::open(&cache::folder(), &key).is_some());
-    for cut in [0, 7, 20, whole.len() - 1] {
-        std::fs::write(&path, &whole[..cut]).unwrap();
-        assert!(Cached::open(&cache::folder(), &key).is_none(), "{cut}");
-    }
-    std::fs::remove_file(&path).unwrap();
-    assert!(params.table().is_err());
-    read(json!({ "file": folder.file("fruit.csv", FRUIT), "label": "kind" })).unwrap();
-    assert_eq!(std::fs::read(&path).unwrap(), whole);
 }
 
 /// Labels that follow from the context, as a line divides the plane, and one in ten that does not.
