@@ -38,7 +38,7 @@ use self::cache::{Cached, Meta};
 use self::world::TableWorld;
 
 /// Part of the key of every file of rows: other rules, other files.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Tables that this process has opened, by key.
 static OPENED: Mutex<BTreeMap<String, Table>> = Mutex::new(BTreeMap::new());
