@@ -17,7 +17,7 @@ use super::sniff;
 /// What is looked at before the first row is read.
 const HEAD: u64 = 1 << 16;
 /// The longest row: a quote that is never closed would otherwise swallow all that follows.
-const LONGEST: u64 = 1 << 24;
+pub(super) const LONGEST: u64 = 1 << 24;
 /// A last line that no file has. Where it is not read as a line of its own, a quote was still open.
 const END: &[u8] = b"\0\x01end\x01\0";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

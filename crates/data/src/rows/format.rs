@@ -80,6 +80,16 @@ pub enum Encoding {
     Latin1,
 }
 
+impl Encoding {
+    /// What keys call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Encoding::Utf8 => "utf-8",
+            Encoding::Latin1 => "latin-1",
+        }
+    }
+}
+
 /// What becomes of rows with more or fewer cells than the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

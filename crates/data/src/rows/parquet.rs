@@ -11,10 +11,20 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::schema::types::ColumnDescPtr;
 
+use super::delimited::LONGEST;
 use super::error::Place;
 
 /// How many rows are held at once.
 const BATCH: usize = 1024;
+
+/// How many texts are read before their length is looked at: a few bytes of a file can stand for any number of long ones.
+const PIECE: usize = 16;
+
+/// How long the texts of a column may be together, in the rows that are held at once.
+const LONGEST_TOGETHER: usize = 1 << 26;
+
+/// How complaints about such texts begin.
+const TOO_LONG: &str = "texts that are too long";
 
 /// What is in a cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +33,8 @@ pub(super) enum Value {
     Bool(bool),
     Whole(i128),
     Real(f64),
-    Bytes(Vec<u8>),
+    /// Shared with what it was read from.
+    Bytes(ByteArray),
 }
 
 /// What went wrong, and in which group.
@@ -144,6 +155,8 @@ impl ParquetRows {
         let error = error.to_string();
         let fix = if error.contains("Disabled feature") || error.contains("not implemented") {
             "write the file with snappy, gzip or zstd"
+        } else if error.contains(TOO_LONG) {
+            "leave the column out"
         } else {
             "the file is damaged: make or fetch it again"
         };
@@ -220,11 +233,30 @@ fn read(
         }
         ColumnReader::DoubleColumnReader(column) => cells(column, optional, rows, out, Value::Real),
         ColumnReader::ByteArrayColumnReader(column) => {
-            cells(column, optional, rows, out, |value: ByteArray| Value::Bytes(value.data().to_vec()))
+            let mut together = 0;
+            while out.len() < rows {
+                let from = out.len();
+                cells(column, optional, PIECE.min(rows - from), out, Value::Bytes)?;
+                for value in &out[from..] {
+                    let Value::Bytes(bytes) = value else { continue };
+                    together += bytes.len();
+                    if bytes.len() as u64 > LONGEST || together > LONGEST_TOGETHER {
+                        return Err(ParquetError::General(too_long(bytes.len(), together)));
+                    }
+                }
+            }
+            Ok(())
         }
         ColumnReader::FixedLenByteArrayColumnReader(_) => {
             Err(ParquetError::NYI("columns of fixed length".into()))
         }
+    }
+}
+
+fn too_long(cell: usize, together: usize) -> String {
+    match cell as u64 > LONGEST {
+        true => format!("{TOO_LONG}: a cell of more than {} MiB", LONGEST >> 20),
+        false => format!("{TOO_LONG}: {} MiB in less than {BATCH} rows", together >> 20),
     }
 }
 

@@ -69,7 +69,7 @@ impl<'a> Row<'a> {
                 Value::Bool(flag) => Ok(Cow::Borrowed(if *flag { "true" } else { "false" })),
                 Value::Whole(whole) => Ok(Cow::Owned(whole.to_string())),
                 Value::Real(real) => Ok(Cow::Owned(real.to_string())),
-                Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
+                Value::Bytes(bytes) => match std::str::from_utf8(bytes.data()) {
                     Ok(text) => Ok(Cow::Borrowed(text)),
                     Err(_) => Err(refuse("write the column as a string, or leave it out")),
                 },

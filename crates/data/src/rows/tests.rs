@@ -270,6 +270,55 @@ fn what_was_cut_short_is_refused_with_what_was_found() {
 }
 
 #[test]
+fn a_small_file_of_long_texts_is_refused_before_they_fill_memory() {
+    let folder = Folder::new();
+    let said = |length: usize, rows: usize| {
+        let text = "x".repeat(length);
+        let column =
+            Type::primitive_type_builder("c", Physical::BYTE_ARRAY).with_repetition(Repetition::REQUIRED);
+        let fields = vec![Arc::new(column.build().unwrap())];
+        let schema = Arc::new(Type::group_type_builder("rows").with_fields(fields).build().unwrap());
+        // One text in a dictionary, and rows that point to it.
+        let zstd = Compression::ZSTD(ZstdLevel::default());
+        let properties = WriterProperties::builder()
+            .set_compression(zstd)
+            .set_dictionary_page_size_limit(1 << 30)
+            .set_statistics_enabled(::parquet::file::properties::EnabledStatistics::None)
+            .build();
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties)).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut next = group.next_column().unwrap().unwrap();
+        let values = vec![ByteArray::from(text.as_str()); rows];
+        next.typed::<ByteArrayType>().write_batch(&values, None, None).unwrap();
+        next.close().unwrap();
+        group.close().unwrap();
+        let bytes = writer.into_inner().unwrap();
+        assert!(bytes.len() < 20_000, "{}", bytes.len());
+        let mut rows = Rows::open(&folder.file("long.parquet", &bytes), &Format::default()).unwrap();
+        let mut count = 0;
+        loop {
+            match rows.next_row() {
+                Ok(Some(row)) => assert_eq!(row.raw(0).unwrap().len(), length),
+                Ok(None) => return Ok(count),
+                Err(error) => return Err(error.to_string()),
+            }
+            count += 1;
+        }
+    };
+    assert_eq!(said(1 << 18, 256), Ok(256));
+    let one = said((1 << 24) + 1, 1).unwrap_err();
+    assert!(
+        one.ends_with(
+            "column `c`: Parquet error: texts that are too long: a cell of more than 16 MiB; leave the column out"
+        ),
+        "{one}"
+    );
+    let many = said(1 << 18, 257).unwrap_err();
+    assert!(many.contains("too long: 64 MiB in less than 1024 rows; leave the column out"), "{many}");
+    assert_eq!(said(60_000, 3000), Ok(3000), "of so many rows it is those together that count");
+}
+
+#[test]
 fn whole_numbers_of_any_size_are_texts_without_loss() {
     let unsigned = |bits| Some(LogicalType::integer(bits, false));
     let column = |name: &str, physical, logical| {

@@ -6,8 +6,8 @@ use std::path::Path;
 use cahoots_core::ParamError;
 
 use super::features::Features;
-use super::keys::{MOST_ARMS, Missing, TableParams};
-use super::prepare::{in_file, needed};
+use super::keys::{MOST_ARMS, MOST_FEATURES, Missing, TableParams};
+use super::prepare::{MOST_LABELS, in_file, is_name, needed};
 use super::profile::Profile;
 use crate::rows::{Format, Row, RowError, Rows};
 
@@ -21,7 +21,9 @@ pub(super) struct ArmTable {
 impl ArmTable {
     pub(super) fn read(params: &TableParams, path: &Path) -> Result<ArmTable, ParamError> {
         let wrong = |error: RowError| ParamError::new("arms_file", error.to_string());
-        let format = Format { ragged: params.ragged, ..Format::default() };
+        // Both files mostly come from the same place, which tells how letters are written; what stands between cells, and
+        // whether there is a header, is found for each.
+        let format = Format { encoding: params.encoding, ragged: params.ragged, ..Format::default() };
         let id = params.arm_id.as_ref().or(params.arm.as_ref()).cloned().unwrap_or_default();
         let all = Rows::open(path, &format).map_err(wrong)?;
         all.column(&id).map_err(|error| {
@@ -40,6 +42,10 @@ impl ArmTable {
         let mut rows = open().map_err(wrong)?;
         while let Some(row) = rows.next_row().map_err(wrong)? {
             let name = row.needed_text(0).map_err(wrong)?.into_owned();
+            is_name(&row, &name).map_err(wrong)?;
+            if arms.len() == MOST_LABELS {
+                return Err(wrong(row.wrong(format!("more than {MOST_LABELS} arms: leave some out"))));
+            }
             if numbers.insert(name.clone(), arms.len() as u32).is_some() {
                 return Err(wrong(row.wrong(format!("arm `{name}` was there before: a row per arm"))));
             }
@@ -55,6 +61,13 @@ impl ArmTable {
         }
         let filled = TableParams { missing: Missing::Fill, ..params.clone() };
         let layout = Features::new(&profiles, "arms_file", &filled)?;
+        if layout.dim() > MOST_FEATURES {
+            let problem = format!(
+                "{} features of an arm, and at most {MOST_FEATURES} can be learned from: leave columns out",
+                layout.dim()
+            );
+            return Err(ParamError::new("arms_file", problem));
+        }
         let mut features = Vec::new();
         let mut rows = open().map_err(wrong)?;
         let places = layout.places(&rows).map_err(wrong)?;

@@ -1,17 +1,21 @@
 //! Tables as they are run: rows of the same width in one file, outside of any checkout, known by a hash of where they
-//! come from. Any row is read without those before it.
+//! come from. Any row is read without those before it; a hash of all that stands before it comes last.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
 use super::features::Features;
 
 /// How these files begin; the last digit is the version of what follows.
-const MAGIC: &[u8; 8] = b"cahtab01";
+const MAGIC: &[u8; 8] = b"cahtab02";
+
+/// Bytes of the hash at their end.
+const HASH: u64 = 32;
 
 /// What stands before the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,20 +87,22 @@ impl Cached {
         file.read_exact(&mut meta).ok()?;
         let meta: Meta = serde_json::from_slice(&meta).ok()?;
         let first = 16 + length;
-        let whole = meta.rows.checked_mul(meta.width() as u64)?.checked_add(first)? == size;
+        let end = meta.rows.checked_mul(meta.width() as u64)?.checked_add(first)?;
+        let whole = end.checked_add(HASH)? == size && is_right(file, end).ok()?;
         whole.then_some(Cached { path, meta, first })
     }
 
     /// Writes the file of this key: complete, or not at all.
     pub(super) fn write(folder: &Path, key: &str, meta: Meta) -> io::Result<Writing> {
         fs::create_dir_all(folder)?;
-        let mut file = BufWriter::with_capacity(1 << 18, NamedTempFile::new_in(folder)?);
+        let file = BufWriter::with_capacity(1 << 18, NamedTempFile::new_in(folder)?);
         let head = serde_json::to_vec(&meta)?;
-        file.write_all(MAGIC)?;
-        file.write_all(&(head.len() as u64).to_le_bytes())?;
-        file.write_all(&head)?;
         let cached = Cached { path: place(folder, key), first: 16 + head.len() as u64, meta };
-        Ok(Writing { file, cached })
+        let mut writing = Writing { file, hash: Sha256::new(), cached };
+        for part in [&MAGIC[..], &(head.len() as u64).to_le_bytes(), &head] {
+            writing.write(part)?;
+        }
+        Ok(writing)
     }
 
     /// Opens it for reading, `block` bytes at a time.
@@ -108,6 +114,21 @@ impl Cached {
     }
 }
 
+/// Whether the hash at the end is that of the `end` bytes before it; in bounded memory.
+fn is_right(mut file: File, end: u64) -> io::Result<bool> {
+    file.seek(SeekFrom::Start(0))?;
+    let (mut hash, mut buffer, mut left) = (Sha256::new(), vec![0; 1 << 16], end);
+    while left > 0 {
+        let part = &mut buffer[..left.min(1 << 16) as usize];
+        file.read_exact(part)?;
+        hash.update(&*part);
+        left -= part.len() as u64;
+    }
+    let mut stated = [0; HASH as usize];
+    file.read_exact(&mut stated)?;
+    Ok(stated == *hash.finalize())
+}
+
 fn place(folder: &Path, key: &str) -> PathBuf {
     folder.join(format!("table-{key}.rows"))
 }
@@ -115,17 +136,27 @@ fn place(folder: &Path, key: &str) -> PathBuf {
 /// A file that is not complete yet.
 pub(super) struct Writing {
     file: BufWriter<NamedTempFile>,
+    /// Of all that was written so far.
+    hash: Sha256,
     cached: Cached,
 }
 
 impl Writing {
     pub(super) fn row(&mut self, packed: &[u8]) -> io::Result<()> {
         debug_assert_eq!(packed.len(), self.cached.meta.width());
-        self.file.write_all(packed)
+        self.write(packed)
     }
 
-    pub(super) fn done(self) -> io::Result<Cached> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hash.update(bytes);
+        self.file.write_all(bytes)
+    }
+
+    pub(super) fn done(mut self) -> io::Result<Cached> {
+        self.file.write_all(&self.hash.finalize())?;
         let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        // A name that outlives a crash must not stand for less than all of it.
+        file.as_file().sync_all()?;
         file.persist(&self.cached.path).map_err(|error| error.error)?;
         Ok(self.cached)
     }

@@ -73,9 +73,9 @@ pub struct Outcome {
     pub arms: Vec<String>,
     /// How many there are.
     pub arm_count: usize,
-    /// The most frequent label, and the part of all rows that has it: what is earned without learning.
+    /// The most frequent label, and the part of these rows that has it: what is earned without learning.
     pub most_frequent: Option<(String, f64)>,
-    /// The fewest and the most rows that a client has, where a column says.
+    /// The fewest and the most of these rows that a client has, where a column says.
     pub rows_per_client: Option<(u64, u64)>,
 }
 
@@ -97,7 +97,7 @@ impl Description {
         }
         let (found, skipped, unread) = (rows.found(), rows.skipped(), rows.unread().to_vec());
         let (params, left_out) = guess(params, &columns, count);
-        let outcome = Outcome::of(&params, &columns);
+        let outcome = Outcome::of(&params);
         Ok(Description { found, rows: count, skipped, unread, columns, params, left_out, outcome })
     }
 
@@ -133,6 +133,7 @@ impl Description {
         }
         for (key, word) in [
             ("delimiter", params.delimiter.map(|delimiter| format!("\"{}\"", delimiter.name()))),
+            ("encoding", params.encoding.map(|encoding| format!("\"{}\"", encoding.name()))),
             ("header", params.header.map(|header| header.to_string())),
             ("ragged", (params.ragged != Default::default()).then(|| "\"skip\"".into())),
             ("missing", (params.missing != Default::default()).then(|| "\"skip\"".into())),
@@ -291,19 +292,21 @@ fn fewer_labels(params: &mut TableParams, columns: &[Profile]) {
 }
 
 impl Outcome {
-    fn of(params: &TableParams, columns: &[Profile]) -> Result<Outcome, ParamError> {
+    fn of(params: &TableParams) -> Result<Outcome, ParamError> {
         let read = params.clone().read_files(&Here)?;
         let table = read.table()?;
         let meta = table.meta();
-        let column =
-            |name: &Option<String>| columns.iter().find(|column| Some(&column.name) == name.as_ref());
-        let counted = |column: &Profile| column.values();
-        let most_frequent = column(&params.label).and_then(counted).and_then(|values| {
-            let (label, count) = values.into_iter().rev().max_by_key(|(_, count)| *count)?;
-            Some((label, count as f64 / meta.rows as f64))
+        // Rows may have been left out: only those that were kept count.
+        let (clients, arms) = table.counts().map_err(|error| {
+            ParamError::new("file", format!("its rows cannot be read back ({error}): run again"))
+        })?;
+        let most_frequent = params.label.as_ref().and_then(|_| {
+            // Of equally frequent ones the first.
+            let (label, count) = meta.arms.iter().zip(arms).rev().max_by_key(|(_, count)| *count)?;
+            Some((label.clone(), count as f64 / meta.rows as f64))
         });
-        let rows_per_client = column(&params.client).and_then(counted).and_then(|values| {
-            let counts = values.iter().map(|(_, count)| *count);
+        let rows_per_client = meta.clients.and_then(|_| {
+            let counts = clients.iter().copied();
             Some((counts.clone().min()?, counts.max()?))
         });
         Ok(Outcome {

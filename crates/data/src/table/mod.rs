@@ -18,7 +18,6 @@ mod tests;
 mod world;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cahoots_core::ParamError;
@@ -39,7 +38,7 @@ use self::cache::{Cached, Meta};
 use self::world::TableWorld;
 
 /// Part of the key of every file of rows: other rules, other files.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Tables that this process has opened, by key.
 static OPENED: Mutex<BTreeMap<String, Table>> = Mutex::new(BTreeMap::new());
@@ -56,6 +55,22 @@ impl Table {
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
+
+    /// How many rows each client has, and in how many each arm pays.
+    fn counts(&self) -> std::io::Result<(Vec<u64>, Vec<u64>)> {
+        let mut clients = vec![0; self.meta.clients.unwrap_or(1)];
+        let mut arms = vec![0; self.meta.arms.len()];
+        let mut reader = self.cached.reader(world::BLOCK)?;
+        for row in 0..self.meta.rows {
+            let packed = reader.row(row)?;
+            for (counts, at) in [(&mut clients, 0), (&mut arms, 4)] {
+                if let Some(count) = counts.get_mut(world::word(packed, at) as usize) {
+                    *count += 1;
+                }
+            }
+        }
+        Ok((clients, arms))
+    }
 }
 
 impl TableParams {
@@ -63,7 +78,7 @@ impl TableParams {
     fn key(&self) -> String {
         let plain = TableParams {
             file: String::new(),
-            arms_file: self.arms_file.as_ref().map(|_| String::new()),
+            arms_file: None,
             clients: None,
             pool: None,
             arm_features: ArmFeatures::default(),
@@ -97,9 +112,14 @@ impl TableParams {
             .or_else(|| Cached::open(&cache::folder(), &key).map(|cached| remember(key, cached)))
     }
 
+    /// Whether files were read before, so that hashes stand for them and nothing names them any more.
+    fn is_read(&self) -> bool {
+        self.file.is_empty() && self.arms_file.is_none() && self.sha256.is_some()
+    }
+
     /// The table of keys that were read.
     fn table(&self) -> Result<Table, ParamError> {
-        let read = self.sha256.is_some() && (self.arms_file.is_some() == self.arms_sha256.is_some());
+        let read = self.sha256.is_some() && (self.form != Form::Arms || self.arms_sha256.is_some());
         read.then(|| self.opened())
             .flatten()
             .ok_or_else(|| ParamError::new("file", "must be read first: name it in an experiment file"))
@@ -113,12 +133,7 @@ fn remember(key: String, cached: Cached) -> Table {
 }
 
 /// Finds a file, which must be the one that a hash stands for if there is one.
-fn locate(
-    files: &dyn Files,
-    key: &str,
-    path: &str,
-    stated: Option<&String>,
-) -> Result<(Located, String), ParamError> {
+fn locate(files: &dyn Files, key: &str, path: &str, stated: Option<&String>) -> Result<Located, ParamError> {
     let found =
         files.locate(path).map_err(|error| ParamError::new(key, format!("cannot read {path}: {error}")))?;
     if let Some(stated) = stated.filter(|stated| **stated != found.sha256) {
@@ -129,10 +144,7 @@ fn locate(
         );
         return Err(ParamError::new(key, problem));
     }
-    // Only its own name: where it is does not matter for what is in it.
-    let name =
-        Path::new(path).file_name().map_or(path.to_owned(), |name| name.to_string_lossy().into_owned());
-    Ok((found, name))
+    Ok(found)
 }
 
 impl WorldKind for TableParams {
@@ -141,15 +153,24 @@ impl WorldKind for TableParams {
 
     fn read_files(self, files: &dyn Files) -> Result<TableParams, ParamError> {
         self.check_numbers()?;
-        self.check_roles()?;
-        let (file, name) = locate(files, "file", &self.file, self.sha256.as_ref())?;
-        let mut read = TableParams { file: name, sha256: Some(file.sha256.clone()), ..self };
-        let mut arms = None;
-        if let Some(path) = &read.arms_file {
-            let (file, name) = locate(files, "arms_file", path, read.arms_sha256.as_ref())?;
-            (read.arms_file, read.arms_sha256) = (Some(name), Some(file.sha256.clone()));
-            arms = Some(file);
+        if self.is_read() {
+            self.table()?;
+            return Ok(self);
         }
+        self.check_roles()?;
+        let file = locate(files, "file", &self.file, self.sha256.as_ref())?;
+        let arms = match &self.arms_file {
+            Some(path) => Some(locate(files, "arms_file", path, self.arms_sha256.as_ref())?),
+            None => None,
+        };
+        // Files may be moved and renamed, and another machine has them elsewhere: it is what is in them that counts.
+        let read = TableParams {
+            file: String::new(),
+            sha256: Some(file.sha256.clone()),
+            arms_file: None,
+            arms_sha256: arms.as_ref().map(|file| file.sha256.clone()),
+            ..self
+        };
         let table = read.prepare(&file, arms.as_ref())?;
         Shape::of(&read, table.meta())?;
         Ok(read)

@@ -14,7 +14,7 @@ use super::profile::{LONGEST_NAME, Profile, in_order};
 use crate::rows::{Row, RowError, Rows};
 
 /// Different labels that are told apart before they are too many to be labels.
-const MOST_LABELS: usize = 100_000;
+pub(super) const MOST_LABELS: usize = 100_000;
 
 /// Reads what these keys ask for and writes it into `folder`, under this key.
 pub(super) fn prepare(
@@ -304,11 +304,17 @@ pub(super) fn needed<'a>(row: &Row<'a>, column: usize) -> Result<std::borrow::Co
         let problem = format!("{error}; missing = \"skip\" leaves such rows out");
         ParamError::new("file", problem)
     })?;
+    is_name(row, &text).map_err(in_file)?;
+    Ok(text)
+}
+
+/// Refuses what is too long to be a name.
+pub(super) fn is_name(row: &Row<'_>, text: &str) -> Result<(), RowError> {
     if text.len() > LONGEST_NAME {
         let problem = format!("{} letters are no name of a client, a label or an arm", text.chars().count());
-        return Err(in_file(row.wrong(problem)));
+        return Err(row.wrong(problem));
     }
-    Ok(text)
+    Ok(())
 }
 
 fn kept_labels(

@@ -12,7 +12,7 @@ use super::keys::{ArmFeatures, MOST_ARMS, MOST_FEATURES, Order, TableParams};
 use super::order::Permutation;
 
 /// What is read at once where rows come in their order.
-const BLOCK: usize = 1 << 16;
+pub(super) const BLOCK: usize = 1 << 16;
 
 /// How many arms and features there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Schedule for Source {
     }
 }
 
-fn word(packed: &[u8], at: usize) -> u32 {
+pub(super) fn word(packed: &[u8], at: usize) -> u32 {
     packed.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
 

@@ -193,6 +193,52 @@ fn careless_keys_and_files_are_refused_with_the_remedy() {
 }
 
 #[test]
+fn a_file_of_arms_has_limits_too() {
+    let folder = Folder::new();
+    let likes = folder.file("likes.csv", LIKES);
+    let said = |items: &str| {
+        let items = folder.file("many.csv", items);
+        refused(json!({ "file": likes, "form": "arms", "arm": "item", "arms_file": items, "pool": 2 }))
+    };
+    let long = "B".repeat(300);
+    assert_eq!(
+        said(&format!("item,x\nA,1\n{long},2\nC,3\n")),
+        "arms_file: many.csv, line 3: 300 letters are no name of a client, a label or an arm"
+    );
+    let mut many = "item,x\nA,1\nB,2\nC,3\n".to_owned();
+    (3..100_001).for_each(|arm| writeln!(many, "arm {arm},{}", arm % 7).unwrap());
+    assert_eq!(said(&many), "arms_file: many.csv, line 100002: more than 100000 arms: leave some out");
+    // Each is a number: as many features, and the constant.
+    let wide = |cell: &dyn Fn(usize) -> String| (0..2048).map(cell).collect::<Vec<_>>().join(",");
+    let (names, a, b) = (wide(&|column| format!("n{column}")), wide(&|_| "1".into()), wide(&|_| "2".into()));
+    assert_eq!(
+        said(&format!("item,{names}\nA,{a}\nB,{b}\nC,{a}\n")),
+        "arms_file: 2049 features of an arm, and at most 2048 can be learned from: leave columns out"
+    );
+}
+
+#[test]
+fn letters_are_written_in_the_file_of_arms_as_was_stated() {
+    let folder = Folder::new();
+    let (likes, items) =
+        (folder.file("likes.csv", "item;n\n\u{e9};1\nb;2\n"), folder.0.path().join("items.csv"));
+    // Valid UTF-8 as it happens, and two letters of Latin-1 by what was stated.
+    std::fs::write(&items, "item,x\n\u{e9},1\nb,2\n").unwrap();
+    let table = |encoding: &str| {
+        let params = json!({
+            "file": likes, "form": "arms", "arm": "item", "arms_file": items, "encoding": encoding,
+        });
+        read(params)
+    };
+    let arms = |encoding: &str| table(encoding).unwrap().table().unwrap().meta().arms.clone();
+    assert_eq!(arms("utf-8"), ["\u{e9}", "b"]);
+    assert_eq!(arms("latin-1"), ["\u{c3}\u{a9}", "b"], "the same in both files");
+    std::fs::write(&items, b"item,x\n\xe9,1\nb,2\n").unwrap();
+    let said = table("utf-8").unwrap_err();
+    assert!(said.starts_with("arms_file: ") && said.contains("bytes that are no UTF-8"), "{said}");
+}
+
+#[test]
 fn one_client_and_a_client_with_one_row_are_fine() {
     let folder = Folder::new();
     let file = folder.file("f.csv", "who,x,y\na,1,0\na,2,1\na,3,0\n");

@@ -1,4 +1,6 @@
 mod careless;
+mod described;
+mod kept;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -265,6 +267,7 @@ fn a_table_is_known_by_what_is_in_it_and_not_by_where_it_is() {
     };
     let one = of(here.file("fruit.csv", FRUIT));
     assert_eq!(one, of(there.file("fruit.csv", FRUIT)));
+    assert_eq!(one, of(there.file("renamed.txt", FRUIT)), "nor by what it is called");
     assert_ne!(one, of(here.file("fruit.csv", &FRUIT.replace("300", "301"))));
     let hash = one.keys::<TableParams>().unwrap().unwrap().sha256.unwrap();
     let changed =
@@ -276,21 +279,27 @@ fn a_table_is_known_by_what_is_in_it_and_not_by_where_it_is() {
 }
 
 #[test]
-fn rows_that_were_cut_short_are_written_again() {
+fn keys_that_were_read_name_no_file_and_can_be_read_again() {
     let folder = Folder::new();
-    let params = read(json!({ "file": folder.file("fruit.csv", FRUIT), "label": "kind" })).unwrap();
-    let key = params.key();
-    let path = params.table().unwrap().cached.path.clone();
-    let whole = std::fs::read(&path).unwrap();
-    assert!(Cached::open(&cache::folder(), &key).is_some());
-    for cut in [0, 7, 20, whole.len() - 1] {
-        std::fs::write(&path, &whole[..cut]).unwrap();
-        assert!(Cached::open(&cache::folder(), &key).is_none(), "{cut}");
+    let table = |likes: &str, items: &str| {
+        json!({
+            "file": folder.file(likes, LIKES), "form": "arms", "arm": "item", "arms_file": folder.file(items, ITEMS),
+        })
+    };
+    let read = read(table("likes.csv", "items.csv")).unwrap();
+    assert_eq!((read.file.as_str(), &read.arms_file), ("", &None));
+    assert_eq!(self::read(table("hearts.csv", "things.csv")).unwrap(), read);
+    // Neither file is there any more, and the rows are.
+    drop(folder);
+    let again = read.clone().read_files(&Here).unwrap();
+    assert_eq!(again, read);
+    assert_eq!(again.build(2, 1).unwrap().0.setting().arms, 3);
+    // Half of it is not enough, nor are hashes that nobody has seen.
+    for (arms, sha256) in [(None, read.sha256.clone()), (read.arms_sha256.clone(), Some("00".into()))] {
+        let unknown = TableParams { arms_sha256: arms, sha256, ..read.clone() };
+        let said = unknown.read_files(&Here).unwrap_err().to_string();
+        assert_eq!(said, "file: must be read first: name it in an experiment file");
     }
-    std::fs::remove_file(&path).unwrap();
-    assert!(params.table().is_err());
-    read(json!({ "file": folder.file("fruit.csv", FRUIT), "label": "kind" })).unwrap();
-    assert_eq!(std::fs::read(&path).unwrap(), whole);
 }
 
 /// Labels that follow from the context, as a line divides the plane, and one in ten that does not.
