@@ -29,17 +29,26 @@ fn count(widths: &[usize], width: usize) -> usize {
 }
 
 /// Whether the first line names columns: no cell of it is a number, none is missing but perhaps the first (a table
-/// with an unnamed index), and no two are the same.
+/// with an unnamed index), and no two are the same. Where names are missing or the same, but stand above numbers, they
+/// are names all the same, for whoever reads them to complain of.
 pub(super) fn header(head: &[u8], delimiter: Delimiter, quotes: bool, encoding: Option<Encoding>) -> bool {
     let records = records(head, delimiter, quotes);
     let Some(first) = records.first() else { return false };
-    let mut names = Vec::new();
-    for (index, cell) in first.iter().enumerate() {
-        let text = decode(cell, encoding).unwrap_or_default().trim().to_owned();
-        if number(&text).is_some() || (is_missing(&text) && (index > 0 || first.len() == 1)) {
-            return false;
-        }
-        names.push(text);
+    let text = |cell: &[u8]| decode(cell, encoding).unwrap_or_default().trim().to_owned();
+    let mut names: Vec<String> = first.iter().map(text).collect();
+    if names.iter().any(|name| number(name).is_some()) {
+        return false;
+    }
+    let above_numbers = |index: usize| {
+        let below = records[1..].iter().filter_map(|record| record.get(index)).map(text);
+        let mut below = below.filter(|cell| !is_missing(cell)).peekable();
+        below.peek().is_some() && below.all(|cell| number(&cell).is_some())
+    };
+    if (0..names.len()).any(|index| !is_missing(&names[index]) && above_numbers(index)) {
+        return true;
+    }
+    if names.iter().enumerate().any(|(index, name)| is_missing(name) && (index > 0 || names.len() == 1)) {
+        return false;
     }
     names.sort();
     names.windows(2).all(|pair| pair[0] != pair[1])

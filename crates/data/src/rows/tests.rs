@@ -161,6 +161,9 @@ fn a_header_is_found_where_there_is_one() {
     assert_eq!(columns(",b\n0,2\n", None), ("c1 b".into(), 1), "an index without a name");
     assert_eq!(columns("b\n1\n2\n", None), ("b".into(), 2), "one column");
     assert_eq!(columns("a,b", None), ("a b".into(), 0), "only a header");
+    assert_eq!(columns("a,b,\n1,2,\n3,4,\n", None).1, 2, "a comma at the end of every line");
+    let same = Rows::open(&folder.file("same.csv", b"a,b,b\nx,1,2\ny,3,4\n"), &Format::default());
+    assert!(same.err().unwrap().to_string().contains('b'), "two names above numbers are two names");
 }
 
 #[test]

@@ -7,6 +7,10 @@ use super::keys::{Missing, Scale, TableParams};
 use super::profile::Profile;
 use crate::rows::{Row, RowError, Rows};
 
+/// A number beyond this is refused: the product of two, one of a context and one of an arm, must still be a feature
+/// that can be learned from ([`cahoots_kernel::LARGEST`]).
+const MOST: f64 = 1e15;
+
 /// Features made of columns, in their order; a constant comes last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Features {
@@ -170,8 +174,8 @@ fn feature(profile: &Profile, key: &str, params: &TableParams) -> Result<Option<
     }
     let (least, most) = profile.range;
     let (shift, factor) = match params.scale {
-        Scale::None if least.abs().max(most.abs()) > 1e100 => {
-            return refuse(format!("column `{name}` goes beyond 1e100: scale it, or leave it out"));
+        Scale::None if least.abs().max(most.abs()) > MOST => {
+            return refuse(format!("column `{name}` goes beyond {MOST:e}: scale it, or leave it out"));
         }
         Scale::None => (0.0, 1.0),
         // Halved first: their difference may not be a number.

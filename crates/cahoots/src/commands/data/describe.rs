@@ -55,6 +55,9 @@ pub(crate) struct Args {
     /// Write the experiment to a file instead of showing it.
     #[arg(long, value_name = "FILE.toml")]
     write: Option<PathBuf>,
+    /// Replace the file that --write names.
+    #[arg(long, requires = "write")]
+    force: bool,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -69,6 +72,12 @@ Examples:
   cahoots data describe old.csv --encoding latin-1 --header false    columns are then c1, c2 and so on";
 
 pub(crate) fn run(args: &Args) -> Result<(), LabError> {
+    if let Some(path) = args.write.as_ref().filter(|path| !args.force && path.exists()) {
+        return Err(LabError::Input(format!(
+            "{} is there already: name another file, or add --force to replace it",
+            path.display()
+        )));
+    }
     let params = params(args);
     let description = Description::of(&params).map_err(|error| LabError::Input(error.to_string()))?;
     let experiment = description.outcome.is_ok().then(|| experiment(args, &description)).transpose()?;
@@ -225,6 +234,17 @@ fn ends(column: &Profile) -> (String, String) {
     }
 }
 
+/// Why rows are not among the decisions.
+fn left_out(description: &Description) -> String {
+    let params = &description.params;
+    match (params.labels, &params.label) {
+        (Some(labels), Some(label)) => {
+            format!("rows whose `{label}` is not among the {labels} most frequent, or with empty cells")
+        }
+        _ => "rows with empty cells".into(),
+    }
+}
+
 fn outcome_in_words(description: &Description, outcome: &Outcome) -> String {
     let Outcome { rows, shape, arms, arm_count, .. } = outcome;
     let params = &description.params;
@@ -245,6 +265,7 @@ fn outcome_in_words(description: &Description, outcome: &Outcome) -> String {
     };
     let mut lines = vec![
         vec!["decisions".into(), rows.to_string(), "one per row".into()],
+        vec!["  left out".into(), (description.rows - rows).to_string(), left_out(description)],
         vec!["clients".into(), shape.clients.to_string(), clients],
         vec!["arms".into(), arm_count.to_string(), format!("{}{more}", arms.join(", "))],
         vec![
@@ -257,6 +278,7 @@ fn outcome_in_words(description: &Description, outcome: &Outcome) -> String {
         let says = format!("what always answering `{label}` earns per decision: learning must beat it");
         lines.push(vec!["to beat".into(), format!("{part:.3}"), says]);
     }
+    lines.retain(|line| line[0] != "  left out" || description.rows > *rows);
     out += &print::columns(&lines);
     if shape.clients == 1 {
         out += "\nOne client has nobody to learn from: --clients N deals rows out.\n";

@@ -131,7 +131,7 @@ fn careless_keys_and_files_are_refused_with_the_remedy() {
         ),
         (
             json!({ "file": file("x,y\n1,a\n1e200,b\n"), "label": "y", "scale": "none" }),
-            "context: column `x` goes beyond 1e100: scale it, or leave it out",
+            "context: column `x` goes beyond 1e15: scale it, or leave it out",
         ),
         (
             json!({ "file": texts, "label": "label" }),
