@@ -166,7 +166,7 @@ pub(super) fn learning(about: &About<'_>, found: &Learned) -> String {
     let mut text = about.heading();
     let _ = writeln!(
         text,
-        "{} of {} logged decisions were its own (rejection sampling: {} of a log are, whatever the policy)\n\
+        "{} of {} logged decisions were its own (rejection sampling: {} of a log are, if every arm is at least that likely)\n\
          logged: {} per decision\n",
         whole(found.taken),
         whole(found.events),
