@@ -1,6 +1,6 @@
 //! A log in memory.
 
-use super::log::{Event, Log, Shape};
+use super::log::{Event, Log, MOST_ARMS, MOST_CLIENTS, MOST_POSITIONS, Shape};
 use super::refusal::Refusal;
 
 /// One decision of a log that is made in memory.
@@ -92,10 +92,23 @@ impl Columns {
         if event.arm as usize >= shape.arms.len() {
             return Err(misfit("an arm that is not named"));
         }
-        shape.has_target = !event.target.is_empty();
-        if shape.has_target && event.target.len() != shape.arms.len() {
+        let has_target = !event.target.is_empty();
+        if shape.rows > 0 && has_target != shape.has_target {
+            return Err(misfit("the probabilities of the policy in every row, or in none"));
+        }
+        if has_target && event.target.len() != shape.arms.len() {
             return Err(misfit("a probability for every arm, or none"));
         }
+        if shape.arms.len() > MOST_ARMS {
+            return Err(Refusal::TooMany { what: "arms", most: MOST_ARMS });
+        }
+        if event.position as usize >= MOST_POSITIONS {
+            return Err(Refusal::TooMany { what: "positions", most: MOST_POSITIONS });
+        }
+        if event.client as usize >= MOST_CLIENTS {
+            return Err(Refusal::TooMany { what: "clients", most: MOST_CLIENTS });
+        }
+        shape.has_target = has_target;
         for (names, number) in [(&mut shape.positions, event.position), (&mut shape.clients, event.client)] {
             while names.len() <= number as usize {
                 names.push(names.len().to_string());

@@ -25,6 +25,8 @@ pub struct Diagnostics {
     pub tail_index: Option<f64>,
     /// Percent of the policy's probability on arms that the log never shows.
     pub never_shown_percent: f64,
+    /// The largest weight that the smallest propensity allows.
+    pub largest_possible: f64,
     /// Weights that were cut.
     pub clipped: u64,
     /// The arm whose propensities look worst.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use self::context::{Encoder, Sniffer};
 use super::columns::{check, widen};
-use super::log::{Event, Log, Shape};
+use super::log::{Event, Log, MOST_ARMS, MOST_CLIENTS, MOST_POSITIONS, Shape};
 use super::refusal::Refusal;
 use crate::rows::{Format, Row, RowError, Rows};
 
@@ -162,6 +162,10 @@ impl Log for LogFile {
                 }
                 offers.sort_unstable();
                 offers.dedup();
+                if offers.is_empty() {
+                    // An empty list would mean all.
+                    return Err(unreadable(row.wrong("the file has changed while it was read")));
+                }
             }
             let event = Event {
                 row: number,
@@ -229,16 +233,14 @@ impl Survey {
             widen(&mut self.propensities, value);
         }
         let named = [
-            (Some(places.arm), &mut self.arms),
-            (places.position, &mut self.positions),
-            (places.client, &mut self.clients),
+            ("arms", MOST_ARMS, Some(places.arm), &mut self.arms),
+            ("positions", MOST_POSITIONS, places.position, &mut self.positions),
+            ("clients", MOST_CLIENTS, places.client, &mut self.clients),
         ];
-        for (place, names) in named {
+        for (what, most, place, names) in named {
             let Some(place) = place else { continue };
             let name = row.needed_text(place).map_err(unreadable)?;
-            if !names.contains_key(name.as_ref()) {
-                names.insert(name.into_owned(), 0);
-            }
+            note(names, &name, what, most)?;
         }
         if let Some(place) = places.offered {
             let names = row.needed_text(place).map_err(unreadable)?;
@@ -247,9 +249,10 @@ impl Survey {
             arms.dedup();
             // Arms that were offered and never taken are arms, too.
             for name in &arms {
-                if !self.arms.contains_key(*name) {
-                    self.arms.insert((*name).into(), 0);
-                }
+                note(&mut self.arms, name, "arms", MOST_ARMS)?;
+            }
+            if arms.is_empty() {
+                return Err(unreadable(row.wrong("no arm is on offer: at least the one that was taken is")));
             }
             self.offered = (self.offered.0.min(arms.len()), self.offered.1.max(arms.len()));
         }
@@ -258,6 +261,22 @@ impl Survey {
         }
         Ok(())
     }
+}
+
+/// One more name, unless there are too many.
+fn note(
+    names: &mut HashMap<String, u32>,
+    name: &str,
+    what: &'static str,
+    most: usize,
+) -> Result<(), Refusal> {
+    if !names.contains_key(name) {
+        if names.len() == most {
+            return Err(Refusal::TooMany { what, most });
+        }
+        names.insert(name.into(), 0);
+    }
+    Ok(())
 }
 
 /// The columns that are read, where they stand, and the columns of the policy in question by arm.
@@ -297,10 +316,26 @@ fn choose(rows: &Rows, names: &Names) -> Result<Chosen, Refusal> {
         false => None,
     };
     let offered = find(&names.offered, &[])?.map(|name| take(&name));
+    let roles = [
+        ("arm", Some(arm)),
+        ("reward", Some(reward)),
+        ("propensity", propensity),
+        ("position", position),
+        ("client", client),
+        ("list of arms on offer", offered),
+    ];
     let mut context = Vec::new();
-    for name in &names.context {
+    for (index, name) in names.context.iter().enumerate() {
         rows.column(name).map_err(unreadable)?;
-        context.push(take(name));
+        if let Some((role, _)) = roles.iter().find(|(_, at)| at.is_some_and(|at| columns[at] == *name)) {
+            let problem = format!("--context: column `{name}` is the {role}: a context must not hold it");
+            return Err(Refusal::Question(problem));
+        }
+        if names.context[..index].contains(name) {
+            return Err(Refusal::Question(format!("--context: column `{name}` is named twice")));
+        }
+        columns.push(name.clone());
+        context.push(columns.len() - 1);
     }
     let mut prefixed = Vec::new();
     if let Some(prefix) = &names.target {

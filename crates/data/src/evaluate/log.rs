@@ -1,6 +1,12 @@
 //! Logged decisions, one after the other.
 
 use super::refusal::Refusal;
+pub(crate) use crate::table::MOST_CLIENTS;
+
+/// Different arms that are told apart before they are too many to be arms.
+pub(crate) const MOST_ARMS: usize = 100_000;
+/// The most positions.
+pub(crate) const MOST_POSITIONS: usize = 1000;
 
 /// One logged decision.
 #[derive(Clone, Copy, Debug)]

@@ -18,6 +18,7 @@ mod report;
 mod run;
 mod settings;
 mod sums;
+mod support;
 mod survey;
 mod target;
 mod verdict;

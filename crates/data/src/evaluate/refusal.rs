@@ -110,6 +110,14 @@ pub enum Refusal {
         /// Of sums.
         gigabytes: f64,
     },
+    /// Too many names.
+    #[error("the log has more than {most} different {what}: is the right column named?")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many there may be.
+        most: usize,
+    },
     /// The question is wrong.
     #[error("{0}")]
     Question(String),

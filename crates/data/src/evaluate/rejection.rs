@@ -4,6 +4,8 @@
 //!
 //! Given what the algorithm has learned so far, an event that was taken has the context, and the reward, that an event of
 //! its own would have had: contexts and rewards must not depend on earlier decisions, and propensities must be right.
+//! Every arm must have a propensity of at least p_min wherever it is on offer: a log that never shows some of them, or of
+//! which a share other than p_min is taken, is refused.
 //! What is thrown away is lost, so that a log of n events is a run of about n p_min decisions.
 //!
 //! In a federation, what a client knows depends on who else saw what, and when. Events stay in the order of the log, for
@@ -27,6 +29,7 @@ use super::log::{Event, Log as _, Shape};
 use super::refusal::Refusal;
 use super::report::Interval;
 use super::sums::Moments;
+use super::support::{is_off, never_shown};
 
 /// Features beyond which a step takes too long.
 const MOST_FEATURES: usize = 1024;
@@ -66,7 +69,7 @@ pub struct Learned {
     pub events: u64,
     /// Events that were its own.
     pub taken: u64,
-    /// What share of events is taken, whatever the policy: p_min.
+    /// What share of events is taken where every arm has at least this propensity, whichever are picked: p_min.
     pub expected_share: f64,
     /// Reward per decision, learning included.
     pub value: f64,
@@ -101,14 +104,43 @@ pub fn learn(
     let logged = (0..shape.rows as usize).map(|row| log.event(row).reward).sum::<f64>() / shape.rows as f64;
     let world = Logged::new(log.clone(), features, question)?;
     let (least, account) = (world.least, world.account.clone());
+    let mut warnings = Vec::new();
+    let mut refuse = |problem: String, can_be_forced: bool| {
+        let refusal = Refusal::Question(problem);
+        if !question.force || !can_be_forced {
+            return Err(LearnError::Refused(refusal));
+        }
+        warnings.push(format!("by --force: {refusal}"));
+        Ok(())
+    };
+    let never = never_shown(&log, least);
+    if let Some(never) = never.as_ref().filter(|never| !never.by_chance) {
+        let problem = format!(
+            "the log never shows {}, although it could: an algorithm that picks what is never shown learns nothing, and \
+             its other decisions are not those of a run of its own. Leave such arms out of what is on offer, or log with a \
+             policy that takes each; --force shows the numbers all the same",
+            never.names
+        );
+        refuse(problem, true)?;
+    }
     let arrivals = Arrivals::given(Arc::new(Clients(log)), shape.clients.len());
     let place = Place { world: Box::new(world), arrivals, seed: question.seed, progress };
     let report = algorithm.simulate_in(params, place).map_err(LearnError::Run)?;
     let account = account.lock().unwrap_or_else(PoisonError::into_inner);
     let taken = account.rewards.len() as u64;
-    let mut warnings = Vec::new();
+    if is_off(taken, shape.rows, least) {
+        let problem = format!(
+            "{taken} of {} events are the algorithm's own, where a smallest propensity of {least:.2e} makes it about {:.0}, and \
+             chance does not explain the difference: propensities are wrong, or arms that it picks are less likely than that \
+             (--least-propensity){}",
+            shape.rows,
+            least * shape.rows as f64,
+            if taken < 2 { "" } else { "; --force shows the numbers all the same" },
+        );
+        refuse(problem, taken >= 2)?;
+    }
     if taken < question.least_taken.max(2) {
-        let refusal = Refusal::Question(format!(
+        let problem = format!(
             "{taken} of {} events are the algorithm's own, below the floor of {} (--least-effective): about {:.2}% of a \
              log are, since its smallest propensity is {least:.2e}. A longer log, or one whose arms were all likely, can \
              say more{}",
@@ -116,11 +148,18 @@ pub fn learn(
             question.least_taken,
             100.0 * least,
             if taken < 2 { "" } else { "; --force shows the numbers all the same" },
+        );
+        refuse(problem, taken >= 2)?;
+    }
+    if let Some(never) = never.filter(|never| never.by_chance) {
+        warnings.push(format!("the log never shows {}: of that it says nothing", never.names));
+    }
+    let clipped = report.ledger.clipped_rewards;
+    if clipped > 0 {
+        warnings.push(format!(
+            "the algorithm clipped {clipped} of {taken} rewards to the range that it takes: it learned from other rewards than \
+             those that are counted here"
         ));
-        if !question.force || taken < 2 {
-            return Err(LearnError::Refused(refusal));
-        }
-        warnings.push(format!("by --force: {refusal}"));
     }
     if features == ArmFeatures::Same && account.arms.len() == 1 {
         let why = "one arm was taken alone: where all arms have the same features, an algorithm without a model for each arm \

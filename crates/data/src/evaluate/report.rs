@@ -20,7 +20,8 @@ pub struct Estimate {
     pub normal: Interval,
     /// By the bootstrap's percentiles: holds as logs grow (asymptotic).
     pub bootstrap: Option<Interval>,
-    /// Holds for logs of any length, and at all lengths at once.
+    /// Holds for logs of any length, and at all lengths at once. None for snips and dr where weights are clipped, nor for
+    /// switch unless a stated tau keeps every weight there can be: what they estimate then moves with the models.
     pub anytime: Option<Interval>,
     /// Threshold of SWITCH.
     pub tau: Option<f64>,

@@ -70,6 +70,8 @@ struct Pass<'a> {
     models: Vec<Fitted>,
     past: Past,
     taus: Vec<f64>,
+    /// The largest weight there can be.
+    largest: f64,
     features: Vec<f64>,
     probabilities: Vec<f64>,
     values: Vec<f64>,
@@ -164,6 +166,7 @@ impl<'a> Pass<'a> {
             settings,
             past,
             taus,
+            largest,
             anytime,
         }
     }
@@ -270,7 +273,6 @@ impl<'a> Pass<'a> {
         let bootstrap = self.bootstrap(tau);
         let law = Normal::standard();
         let z = law.inverse_cdf(0.5 + self.settings.confidence / 2.0);
-        let given = self.settings.tau.is_some();
         let unclipped = self.settings.clip.is_none();
         let estimate = |index: usize, name, (value, error): (f64, f64), anytime, assumes| Estimate {
             estimator: name,
@@ -292,12 +294,16 @@ impl<'a> Pass<'a> {
             Some(if unclipped { (from.max(low), to.min(high)) } else { (from, to) })
         };
         let centred = if unclipped { anytime(centred) } else { None };
-        let switch = if given { anytime(switch) } else { None };
+        // A sequence is of one mean. Where weights are cut or left out, the models of earlier rows stay in that of dr and
+        // switch, and it moves whenever they are fitted anew.
+        let dr = if unclipped { anytime(dr) } else { None };
+        let keeps_all = self.settings.tau.is_some_and(|tau| tau >= self.largest);
+        let switch = if keeps_all { anytime(switch) } else { None };
         let estimates = vec![
             estimate(0, "ips", of(&self.ips), anytime(ips), assumes::IPS),
             estimate(1, "snips", snips, centred, assumes::SNIPS),
             estimate(2, "dm", of(&self.dm), None, assumes::DM),
-            estimate(3, "dr", of(&self.dr), anytime(dr), assumes::DR),
+            estimate(3, "dr", of(&self.dr), dr, assumes::DR),
             estimate(4, "switch", of(&self.switched[tau]), switch, assumes::SWITCH),
         ];
         let logged = self.logged.mean;
@@ -333,6 +339,7 @@ impl<'a> Pass<'a> {
             tail_index: self.weights.tail_index(),
             never_shown_percent: 100.0 * self.never / self.weight.count.max(1.0),
             clipped: self.clipped,
+            largest_possible: self.largest,
             calibration: self.survey.calibration(self.log.shape(), self.least()),
             least_propensity: self.log.shape().propensities.0,
         }

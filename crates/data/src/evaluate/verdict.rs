@@ -12,7 +12,7 @@ use super::survey::Survey;
 const MOST_NEVER_SHOWN: f64 = 1.0;
 
 /// How rarely a right log is warned of, whatever the number of arms.
-const FALSE_ALARM: f64 = 0.001;
+pub(crate) const FALSE_ALARM: f64 = 0.001;
 
 /// What the log cannot answer is refused; or said, where that was asked for. `never` are the arms in positions that the
 /// policy takes and the log never shows.
@@ -44,7 +44,8 @@ pub(crate) fn verdict(
     if found.never_shown_percent > MOST_NEVER_SHOWN {
         refuse(Refusal::NoOverlap { share: found.never_shown_percent, never: never.clone() })?;
     }
-    if found.effective < settings.least_effective {
+    // Weights beyond all numbers have no effective size, which is below every floor.
+    if found.effective.is_nan() || found.effective < settings.least_effective {
         let (rows, effective) = (found.rows, found.effective);
         refuse(Refusal::FewEffective { rows, effective, floor: settings.least_effective })?;
     }

@@ -20,10 +20,37 @@ fn all_numbers_are_those_of_a_second_implementation() {
         let named = found.estimates.iter().filter(|e| case["name"] == "narrow" && narrow(e.anytime));
         inside.extend(named.map(|estimate| estimate.estimator));
     }
-    assert_eq!(inside, ["ips", "snips", "dr", "switch"]);
+    assert_eq!(inside, ["ips", "snips", "dr"]);
+}
+
+#[test]
+fn what_moves_with_the_models_has_no_interval_at_any_time() {
+    let fixtures: Json = serde_json::from_str(include_str!("fixtures.json")).unwrap();
+    let case = fixtures["cases"].as_array().unwrap().iter().find(|case| case["name"] == "narrow").unwrap();
+    let anytime = |clip: Option<f64>, tau: Option<f64>| {
+        let found = evaluated_with(case, clip, tau);
+        let of = |name| found.estimates.iter().find(|e| e.estimator == name).unwrap().anytime;
+        (of("ips"), of("dr"), of("switch"), found.diagnostics.largest_possible)
+    };
+    // Every weight is at most 1 / 0.4629: a threshold above keeps all, and switch is dr.
+    let (_, dr, switch, largest) = anytime(None, Some(2.2));
+    assert!(largest > 2.1 && largest < 2.2, "{largest}");
+    assert!(dr.is_some_and(|(low, high)| low > 0.0 && high < 1.0), "{dr:?}");
+    assert_eq!(switch, dr);
+    assert_eq!(anytime(None, Some(largest)).2, dr);
+    // Below, models stand in for what is left out; a clipped dr has what was cut replaced by them.
+    assert_eq!(anytime(None, Some(2.1)).2, None);
+    assert_eq!(anytime(None, None).2, None);
+    let (ips, clipped, _, _) = anytime(Some(1.5), None);
+    assert!(ips.is_some());
+    assert_eq!(clipped, None);
 }
 
 fn evaluated(case: &Json) -> Evaluation {
+    evaluated_with(case, case["clip"].as_f64(), case["stated_tau"].as_f64())
+}
+
+fn evaluated_with(case: &Json, clip: Option<f64>, tau: Option<f64>) -> Evaluation {
     let names = |count: &Json, prefix: &str| {
         (0..count.as_u64().unwrap()).map(|number| format!("{prefix}{number}")).collect::<Vec<_>>()
     };
@@ -47,8 +74,8 @@ fn evaluated(case: &Json) -> Evaluation {
     let settings = Settings {
         folds: case["folds"].as_u64().unwrap() as usize,
         ridge: case["ridge"].as_f64().unwrap(),
-        clip: case["clip"].as_f64(),
-        tau: case["stated_tau"].as_f64(),
+        clip,
+        tau,
         seed: case["seed"].as_u64().unwrap(),
         least_effective: 10.0,
         ..Settings::default()

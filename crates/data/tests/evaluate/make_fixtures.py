@@ -172,14 +172,14 @@ def expected(log, arms, positions, dim, seed, folds, lam, tau, clip):
         sum_wr += cut[i] * reward[i]
     anytime = {
         "ips": sequence(cut * reward, min(most * low, 0), max(most * high, 0), alpha),
-        "dr": sequence(directs + cut * residuals, low - most * room, high + most * room, alpha),
     }
+    # A sequence is of one mean: where weights are cut or left out, the models stay in it, and it moves with them.
     if not clip:
+        anytime["dr"] = sequence(directs + cut * residuals, low - most * room, high + most * room, alpha)
         anytime["snips"] = sequence(centred, min(low, high - most * room), max(high, low + most * room), alpha)
-    if tau:
-        bound = min(tau, 1 / pscore.min())
-        kept = np.where(w <= tau, w, 0)
-        anytime["switch"] = sequence(directs + kept * residuals, low - bound * room, high + bound * room, alpha)
+    if tau and tau >= 1 / pscore.min():
+        bound = 1 / pscore.min()
+        anytime["switch"] = sequence(directs + w * residuals, low - bound * room, high + bound * room, alpha)
     estimates = {}
     for name, (value, error) in values.items():
         estimates[name] = dict(value=float(value), standard_error=float(error),

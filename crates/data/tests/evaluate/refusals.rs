@@ -98,3 +98,36 @@ fn stated_bounds_are_held_against_the_log() {
     let range = Settings { rewards: Some((0.0, 0.9)), ..Settings::default() };
     assert!(matches!(evaluate(&log, &target, &range), Err(Refusal::Bound { row: 1, .. })));
 }
+
+#[test]
+fn weights_beyond_all_numbers_are_refused() {
+    // 1/p is infinite, and infinite weights have no effective size: not below any floor, nor above.
+    let log = log(&[(0, 1e-310, 1.0), (1, 0.5, 0.0)].repeat(100));
+    let target = Target::Constant("a".into());
+    match evaluate(&log, &target, &Settings::default()).unwrap_err() {
+        Refusal::FewEffective { effective, .. } => assert!(effective.is_nan()),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn rows_with_and_without_a_policy_do_not_mix() {
+    let without = Row { propensity: 0.5, ..Row::default() };
+    let with = Row { target: vec![0.5, 0.5, 0.0], ..without.clone() };
+    for (first, second) in [(&with, &without), (&without, &with)] {
+        let mut log = log(&[]);
+        log.push_row(first).unwrap();
+        let refusal = log.push_row(second).unwrap_err().to_string();
+        assert_eq!(refusal, "row 2: the probabilities of the policy in every row, or in none");
+    }
+}
+
+#[test]
+fn numbers_that_are_no_positions_or_clients_are_refused() {
+    let row = Row { propensity: 0.5, ..Row::default() };
+    let mut log = log(&[]);
+    let far = Row { position: 1000, ..row.clone() };
+    assert_eq!(log.push_row(&far).unwrap_err(), Refusal::TooMany { what: "positions", most: 1000 });
+    let many = Row { client: 1_000_000, ..row };
+    assert_eq!(log.push_row(&many).unwrap_err(), Refusal::TooMany { what: "clients", most: 1_000_000 });
+}

@@ -159,3 +159,67 @@ fn logs_that_leave_too_little_are_refused() {
     let refused = run(certain, "ucb-alone", &question()).unwrap_err();
     assert_eq!(refused, LearnError::Refused(Refusal::Deterministic));
 }
+
+/// Two arms in turn by a fair coin, and a third that is on offer and never taken.
+fn without_the_third(rows: u64) -> Columns {
+    let mut log = Columns::new(["a", "b", "c"].map(String::from).to_vec(), Vec::new());
+    for row in 0..rows {
+        let mut draw = Draw::keyed(6, Purpose::World, 8, row);
+        let arm = u32::from(draw.uniform() < 0.5);
+        let reward = f64::from(draw.uniform() < 0.5);
+        log.push_row(&Row { arm, reward, propensity: 0.5, ..Row::default() }).unwrap();
+    }
+    log
+}
+
+#[test]
+fn arms_that_the_log_never_shows_are_refused_by_name() {
+    let refused = run(without_the_third(2000), "random", &question()).unwrap_err().to_string();
+    assert!(refused.starts_with("the log never shows c, although it could"), "{refused}");
+    // A third of the picks can never be taken: 667 and not 1,000 events are its own.
+    let forced = Question { force: true, ..question() };
+    let found = run(without_the_third(2000), "random", &forced).unwrap();
+    assert!(found.warnings[0].starts_with("by --force: the log never shows c"), "{found:?}");
+    assert!(found.warnings[1].contains("chance does not explain the difference"), "{found:?}");
+    // Of a short log an arm may be missing by chance, and that is said.
+    let mut short = without_the_third(60);
+    short.push_row(&Row { arm: 0, propensity: 0.1, ..Row::default() }).unwrap();
+    let few = Question { least_taken: 2, ..question() };
+    let found = run(short, "random", &few).unwrap();
+    assert!(
+        found.warnings.iter().any(|w| w == "the log never shows c: of that it says nothing"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn propensities_that_are_not_those_of_the_log_are_refused() {
+    // Said to be a quarter each, and a third in truth.
+    let mut log = Columns::new(["a", "b", "c"].map(String::from).to_vec(), Vec::new());
+    let right = arms(4000, [1.0 / 3.0; 3]);
+    for row in 0..4000 {
+        let event = right.event(row);
+        let row = Row { arm: event.arm, reward: event.reward, propensity: 0.25, ..Row::default() };
+        log.push_row(&row).unwrap();
+    }
+    let refused = run(log.clone(), "ucb-alone", &question()).unwrap_err().to_string();
+    assert!(refused.contains("makes it about 1000, and chance does not explain"), "{refused}");
+    let forced = Question { force: true, ..question() };
+    let found = run(log, "ucb-alone", &forced).unwrap();
+    assert!(found.warnings[0].starts_with("by --force: "), "{found:?}");
+    assert_eq!(run(right, "ucb-alone", &question()).unwrap().warnings, Vec::<String>::new());
+}
+
+#[test]
+fn rewards_that_an_algorithm_clips_are_counted_in_a_warning() {
+    let mut log = Columns::new(["a", "b", "c"].map(String::from).to_vec(), Vec::new());
+    let right = arms(3000, [1.0 / 3.0; 3]);
+    for row in 0..3000 {
+        let event = right.event(row);
+        let row =
+            Row { arm: event.arm, reward: 10.0 * event.reward, propensity: 1.0 / 3.0, ..Row::default() };
+        log.push_row(&row).unwrap();
+    }
+    let found = run(log, "kl-ucb-alone", &question()).unwrap();
+    assert!(found.warnings.iter().any(|w| w.starts_with("the algorithm clipped ")), "{found:?}");
+}

@@ -102,7 +102,8 @@ pub(crate) struct Args {
     /// Refuse to answer from fewer effective decisions (for an algorithm: fewer rows that are its own).
     #[arg(long, value_name = "N", default_value_t = 50.0, value_parser = positive)]
     least_effective: f64,
-    /// Answer all the same where that, or arms that the log never shows, stand against it; the output says so.
+    /// Answer all the same where that, arms that the log never shows, or (for an algorithm) a number of rows of its own that
+    /// does not fit the propensities, stand against it; the output says so.
     #[arg(long)]
     force: bool,
     /// Write a log to try this with (CSV), of a world whose truth is known, and say what that is.

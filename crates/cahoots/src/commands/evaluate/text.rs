@@ -105,8 +105,16 @@ pub(super) fn fixed(about: &About<'_>, found: &Evaluation, settings: &Settings) 
          against the weighted mean so far; dr and switch take models of earlier rows alone for it.",
         small(least),
     );
-    if settings.tau.is_none() {
-        text += "switch has one with a stated --tau alone.\n";
+    if settings.clip.is_some() {
+        text += "Under --clip, snips and dr have none: the mean that a sequence would be of moves as the log goes on.\n";
+    }
+    if settings.tau.is_none_or(|tau| tau < seen.largest_possible) {
+        let _ = writeln!(
+            text,
+            "switch has one with a stated --tau alone that keeps every weight there can be (here {} or more): below, its mean\n\
+             moves with the models.",
+            readable(seen.largest_possible)
+        );
     }
     text + "\n"
 }
@@ -158,7 +166,7 @@ pub(super) fn learning(about: &About<'_>, found: &Learned) -> String {
     let mut text = about.heading();
     let _ = writeln!(
         text,
-        "{} of {} logged decisions were its own (rejection sampling: {} of a log are, whatever the policy)\n\
+        "{} of {} logged decisions were its own (rejection sampling: {} of a log are, if every arm is at least that likely)\n\
          logged: {} per decision\n",
         whole(found.taken),
         whole(found.events),

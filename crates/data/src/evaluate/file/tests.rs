@@ -129,3 +129,55 @@ fn arms_that_were_not_offered_are_never_taken() {
             .ends_with("line 3: the arm that was taken is not among those that were offered")
     );
 }
+
+#[test]
+fn a_context_must_not_hold_what_has_a_role() {
+    let (_folder, path) =
+        written("arm,reward,propensity,place,who,offered,x\na,1,0.5,1,u,a|b,1\nb,0,0.5,1,u,a|b,2\n");
+    let read = |context: &[&str]| Names {
+        position: Some("place".into()),
+        client: Some("who".into()),
+        with_clients: true,
+        offered: Some("offered".into()),
+        ..names(context)
+    };
+    for column in ["arm", "reward", "propensity", "place", "who", "offered"] {
+        let refusal = LogFile::open(&path, &read(&["x", column])).unwrap_err().to_string();
+        let says = format!("--context: column `{column}` is the ");
+        assert!(refusal.starts_with(&says) && refusal.ends_with("a context must not hold it"), "{refusal}");
+    }
+    let twice = LogFile::open(&path, &read(&["x", "x"])).unwrap_err().to_string();
+    assert_eq!(twice, "--context: column `x` is named twice");
+    assert_eq!(LogFile::open(&path, &read(&["x"])).unwrap().shape().features, ["x"]);
+}
+
+#[test]
+fn an_offer_of_nothing_is_refused_with_its_line() {
+    let read = Names { uniform_logging: true, offered: Some("offered".into()), ..Names::default() };
+    for nothing in ["|", " | ", "||"] {
+        let (_folder, path) = written(&format!("arm,reward,offered\na,1,a|b\nb,0,{nothing}\n"));
+        let refusal = LogFile::open(&path, &read).unwrap_err().to_string();
+        assert!(refusal.contains("line 3: no arm is on offer"), "{refusal}");
+    }
+}
+
+#[test]
+fn more_names_than_there_can_be_are_refused_with_their_number() {
+    let placed = Names { position: Some("place".into()), uniform_logging: true, ..Names::default() };
+    let text =
+        |rows: usize| (0..rows).fold("arm,reward,place".to_string(), |text, n| text + &format!("\na,1,{n}"));
+    let (_folder, path) = written(&text(MOST_POSITIONS));
+    assert_eq!(LogFile::open(&path, &placed).unwrap().shape().positions.len(), 1000);
+    let (_folder, path) = written(&text(MOST_POSITIONS + 1));
+    let refusal = LogFile::open(&path, &placed).unwrap_err().to_string();
+    assert!(refusal.starts_with("the log has more than 1000 different positions"), "{refusal}");
+    let mut names: HashMap<String, u32> = HashMap::new();
+    note(&mut names, "a", "arms", 1).unwrap();
+    note(&mut names, "a", "arms", 1).unwrap();
+    assert_eq!(note(&mut names, "b", "arms", 1), Err(Refusal::TooMany { what: "arms", most: 1 }));
+    let arms = (0..=MOST_ARMS).fold("arm,reward".to_string(), |text, n| text + &format!("\n{n},1"));
+    let (_folder, path) = written(&arms);
+    let uniform = Names { uniform_logging: true, ..Names::default() };
+    let refusal = LogFile::open(&path, &uniform).unwrap_err();
+    assert_eq!(refusal, Refusal::TooMany { what: "arms", most: MOST_ARMS });
+}
