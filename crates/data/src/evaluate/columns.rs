@@ -166,12 +166,13 @@ pub(crate) fn check(event: &Event<'_>, place: impl Fn() -> String) -> Result<(),
     if !(event.propensity > 0.0 && event.propensity <= 1.0) {
         return Err(Refusal::Propensity { place: place(), value: event.propensity.to_string() });
     }
-    let number = |column: &str, value: f64| {
+    let number = |column: &str, value: f64, most: f64| {
         let refusal = || Refusal::Number { place: place(), column: column.into(), value: value.to_string() };
-        if value.is_finite() { Ok(()) } else { Err(refusal()) }
+        if value.abs() <= most { Ok(()) } else { Err(refusal()) }
     };
-    number("the reward", event.reward)?;
-    event.context.iter().try_for_each(|value| number("a feature", *value))?;
+    // Squares of rewards, and products of features, must still be numbers.
+    number("the reward", event.reward, 1e100)?;
+    event.context.iter().try_for_each(|value| number("a feature", *value, 1e15))?;
     if !event.offers(event.arm as usize) {
         return Err(Refusal::NotOffered { place: place() });
     }

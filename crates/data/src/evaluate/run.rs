@@ -333,7 +333,7 @@ impl<'a> Pass<'a> {
             rows: self.weight.count as u64,
             effective: self.raw.effective(),
             mean_weight: self.weight.mean,
-            mean_weight_off: if error > 0.0 { off / error } else { 0.0 },
+            mean_weight_off: standard_errors(off, error),
             largest_share: if self.raw.weights > 0.0 { self.weights.most() / self.raw.weights } else { 0.0 },
             weight_quantiles: self.weights.quantiles(),
             tail_index: self.weights.tail_index(),
@@ -343,5 +343,14 @@ impl<'a> Pass<'a> {
             calibration: self.survey.calibration(self.log.shape(), self.least()),
             least_propensity: self.log.shape().propensities.0,
         }
+    }
+}
+
+/// How many standard errors a number is off; where nothing varies, none or endlessly many, but for rounding.
+fn standard_errors(off: f64, error: f64) -> f64 {
+    match error > 0.0 {
+        true => off / error,
+        false if off.abs() < 1e-9 => 0.0,
+        false => f64::INFINITY.copysign(off),
     }
 }

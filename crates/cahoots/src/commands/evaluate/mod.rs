@@ -261,6 +261,9 @@ fn names(args: &Args) -> Names {
 }
 
 fn write_example(path: &Path, rows: u64, seed: u64) -> Result<(), LabError> {
+    if path.exists() {
+        return Err(LabError::Input(format!("{} is there already: name another file", path.display())));
+    }
     let text = example::csv(rows, seed).map_err(refused)?;
     std::fs::write(path, text).map_err(|error| LabError::io("write", path, &error))?;
     let worth = |policy: fn(u32) -> [f64; 4]| format!("{:.4}", example::worth(policy));
