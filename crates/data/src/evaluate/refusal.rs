@@ -29,7 +29,7 @@ pub enum Refusal {
         value: String,
     },
     /// A number that is none.
-    #[error("{place}: {column} is {value}, which is no number")]
+    #[error("{place}: {column} is {value}, which is no number that can be added up")]
     Number {
         /// Where.
         place: String,
