@@ -112,9 +112,13 @@ fn a_table_of_ones_own_becomes_an_experiment_that_runs_as_it_stands() {
 #[test]
 fn a_run_knows_its_table_by_what_is_in_it() {
     let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let records = |at: &Path| {
+    let records = |at: &Path, renamed: &str| {
         fs::write(at.join("visits.csv"), visits(300)).unwrap();
-        succeeds(at, &["data", "describe", "visits.csv", "--write", "visits.toml"]);
+        succeeds(at, &["data", "describe", "visits.csv", "--encoding", "latin-1", "--write", "visits.toml"]);
+        let experiment = fs::read_to_string(at.join("visits.toml")).unwrap();
+        assert!(experiment.contains("encoding = \"latin-1\"\n"), "{experiment}");
+        fs::write(at.join("visits.toml"), experiment.replace("visits.csv", renamed)).unwrap();
+        fs::rename(at.join("visits.csv"), at.join(renamed)).unwrap();
         succeeds(at, &["run", "visits.toml", "--seeds", "1", "--quiet"]);
         let manifest: Json =
             serde_json::from_str(&fs::read_to_string(at.join("results/visits/manifest.json")).unwrap())
@@ -123,8 +127,9 @@ fn a_run_knows_its_table_by_what_is_in_it() {
         names.sort();
         (names, manifest)
     };
-    let ((names, manifest), (same, _)) = (records(here.path()), records(there.path()));
-    assert_eq!(names, same, "the same runs, wherever the table is");
+    let ((names, manifest), (same, _)) =
+        (records(here.path(), "visits.csv"), records(there.path(), "renamed.txt"));
+    assert_eq!(names, same, "the same runs, wherever the table is and whatever it is called");
     assert_eq!(manifest["inputs"][0]["path"], "visits.csv");
     let mut other = visits(300);
     other.extend(b"301;Bonn;50;36.6;;general\r\n");
