@@ -64,6 +64,12 @@ fn the_example_is_estimated_near_its_truth() {
     for word in ["ips", "snips", "dm", "dr", "switch", "effective", "What they assume", "at any time"] {
         assert!(table.contains(word), "{word} in {table}");
     }
+    // What has no interval at any time is said.
+    assert!(table.contains("switch has one with a stated --tau alone that keeps every weight"), "{table}");
+    let clipped = ["evaluate", "log.csv", "--policy", "uniform", "--clip", "2", "--tau", "1000"];
+    let clipped = text(&cahoots(folder.path(), &clipped).stdout);
+    assert!(clipped.contains("Under --clip, snips and dr have none"), "{clipped}");
+    assert!(!clipped.contains("switch has one with"), "{clipped}");
 }
 
 #[test]
@@ -86,6 +92,7 @@ fn algorithms_learn_from_what_they_would_have_done() {
     assert!(plain["taken"].as_u64().unwrap() > 500, "{plain}");
     let shown = text(&cahoots(folder.path(), &["evaluate", "log.csv", "--policy", "ucb-alone"]).stdout);
     assert!(shown.contains("transfers are not those of a real run"), "{shown}");
+    assert!(shown.contains("of a log are, if every arm is at least that likely"), "{shown}");
     // A linear algorithm without features, and a parameter that is none.
     let without = refused(folder.path(), &["log.csv", "--policy", "linucb-alone"]);
     assert!(without.contains("--context COLUMNS"), "{without}");
@@ -131,6 +138,10 @@ fn what_a_log_cannot_answer_is_refused_with_a_remedy() {
     says(&["beyond.csv", "--policy", "uniform", "--param", "ridge=1"], &["--param is for algorithms"]);
     says(&["beyond.csv", "--policy", "ucb-alone", "--clip", "3"], &["--clip is for policies"]);
     says(&["none.csv", "--policy", "uniform"], &["none.csv"]);
+    says(
+        &["beyond.csv", "--policy", "uniform", "--context", "reward"],
+        &["column `reward` is the reward", "a context must not hold it"],
+    );
     says(&["beyond.csv", "--policy", "uniform", "--arm", "arms"], &["did you mean `arm`"]);
     let uniform =
         cahoots(folder.path(), &["evaluate", "bare.csv", "--policy", "constant:a", "--uniform-logging"]);
