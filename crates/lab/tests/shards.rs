@@ -123,7 +123,7 @@ fn what_does_not_belong_together_is_not_put_together() {
     part(&FILE, &one, 2, 3);
     assert!(refused(merge(&catalogue(), &[one], None, no_theory)).contains("all must be of equally many"));
     let message = refused(merge(&catalogue(), &[folder.path().join("nowhere")], None, no_theory));
-    assert!(message.contains("holds no part of a run"), "{message}");
+    assert!(message.contains("there is no folder"), "{message}");
     assert!(!folder.path().join("x").exists());
 }
 
