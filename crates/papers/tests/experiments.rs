@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cahoots_data::datasets::{Kind, synthetic};
 use cahoots_lab::experiment::Source;
 use cahoots_lab::from_text;
 use cahoots_papers::reproduce::items;
@@ -41,9 +42,33 @@ fn every_experiment_file_belongs_to_a_table_or_figure() {
 /// Begins a path to a dataset.
 const DATA: &str = "\"DATA/";
 
-/// The text of an experiment with a small matrix in place of every dataset it names.
+/// Folders of datasets, and what is in them.
+const SETS: [(&str, Kind); 3] = [
+    ("lastfm-2k", Kind::Lastfm),
+    ("delicious-2k-reduced", Kind::DeliciousReduced),
+    ("ml-latest-small-2018", Kind::Movielens),
+];
+
+/// What a made-up set is too small for.
+const TOO_MUCH: [(&str, &str); 5] = [
+    ("horizon = 41284", ""),
+    ("min_events = 300", "min_events = 2"),
+    ("top_users = 54", "top_users = 5"),
+    ("dim = 25", "dim = 3"),
+    ("arms = 25", "arms = 4"),
+];
+
+/// The text of an experiment with a made-up set, or a small matrix, in place of every dataset it names.
 fn with_stand_in(text: &str, folder: &Path) -> String {
-    for name in text.split(DATA).skip(1).filter_map(|rest| rest.split('"').next()) {
+    let mut text = text.to_string();
+    for name in text.clone().split(DATA).skip(1).filter_map(|rest| rest.split('"').next()) {
+        if let Some((name, kind)) = SETS.iter().find(|(set, _)| *set == name) {
+            synthetic::write(*kind, &folder.join(name)).unwrap();
+            for (much, little) in TOO_MUCH {
+                text = text.replace(much, little);
+            }
+            continue;
+        }
         // Good as users' preferences (ten features, the last 1/sqrt 2), and as the means of arms.
         let row =
             |user: u32| format!("{},{}0.7071067811865476\n", f64::from(user) / 5000.0, "0.1,".repeat(8));
