@@ -40,6 +40,11 @@ pub fn http(bytes: &[u8]) {
     if let Ok(numbers) = inside::decide_body(body, width, usual, most) {
         assert!(numbers <= width * most);
     }
-    let _ = inside::reward_body(body);
+    if let Ok((rewards, _)) = inside::reward_body(body) {
+        assert!(rewards <= body.len());
+    }
     let _ = inside::abandon_body(body);
+    if let Ok((come, go)) = inside::arms_body(body) {
+        assert!(come + go <= body.len());
+    }
 }

@@ -103,6 +103,11 @@ fn sound(name: &str) -> Vec<Vec<u8>> {
             "\x00{\"arms\": 3}",
             "\x00{\"id\": \"5180227136420-1\", \"reward\": 1.0}",
             "\x00{\"id\": \"1-1\"}",
+            "\x02{\"arms\": [\"a\", {\"id\": \"b\", \"features\": [1, 0]}], \"masked\": [\"a\"], \"top\": 2, \"event\": \"e\\u00e9\", \"deferred\": true}",
+            "\x00{\"decisions\": [{\"arms\": 3, \"masked\": [0, 2]}, {}, {\"arms\": [\"x\"], \"user\": null}]}",
+            "\x00{\"rewards\": [{\"event\": \"e\", \"reward\": -1e-3, \"part\": \"p\"}, {\"id\": \"1-1\", \"reward\": 2}]}",
+            "\x00{\"event\": \"e\"}",
+            "\x00{\"register\": [{\"id\": \"a\", \"features\": [1, 0]}, {\"id\": \"b\", \"index\": 4}], \"retire\": [\"c\"]}",
         ]
         .map(|text| text.as_bytes().to_vec())
         .into(),
@@ -137,7 +142,7 @@ fn frames() -> Vec<Vec<u8>> {
         refusal("no room", true),
         transport::frame(Kind::Done(Done::default().into())),
         transport::frame(Kind::Change(Change { version: 1, params: "ratio = 2.0".into() })),
-        transport::frame(Kind::Alive(Alive { position: 9 })),
+        transport::frame(Kind::Alive(Alive { position: 9, ..Alive::default() })),
     ]
     .iter()
     .map(|frame| frame.encode_to_vec())

@@ -24,6 +24,7 @@ const VERSION: &str = env!("CAHOOTS_VERSION");
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(commands::demo::Args),
     Run(commands::run::Args),
     Merge(commands::merge::Args),
     Reproduce(commands::reproduce::Args),
@@ -43,8 +44,10 @@ enum Command {
     Drain(commands::operate::Drain),
     Backup(commands::operate::Backup),
     Restore(commands::operate::Restore),
+    Prior(commands::prior::Args),
     Rejoin(commands::operate::Rejoin),
     Reset(commands::operate::Reset),
+    Inspect(commands::operate::Inspect),
     Audit(commands::audit::Args),
     Completions(commands::shell::Completions),
     Man(commands::shell::Man),
@@ -57,6 +60,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 it failed, 2 the input was wrong
 const GUIDE: &str = "\
 cahoots: federated bandit learning
 
+  cahoots demo                     a live federation on this machine, with a page to watch it, in half a minute
   cahoots run                      a first experiment, in seconds
   cahoots run FILE.toml            an experiment of your own: worlds, algorithms, sweeps, seeds
   cahoots reproduce --list         the papers' tables and figures, paper beside ours
@@ -74,6 +78,8 @@ cahoots: federated bandit learning
   cahoots client FILE.toml         a client beside an app: local HTTP, durable, works offline
   cahoots status FILE.toml         what either is doing; also members, params, drain, backup, restore,
                                    rejoin and reset
+  cahoots inspect STORE            what is in a store that no node uses, or in a backup
+  cahoots prior STORE --out FILE   what a federation has learned, for a new one to begin from; also of a log
   cahoots keys ...                 certificates: an authority, members, rotation, revocation
 
 `cahoots help COMMAND` says more, with examples.
@@ -128,6 +134,7 @@ fn moved(error: &clap::Error) -> Option<String> {
 fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
     match arguments.command {
         None => print::out(GUIDE),
+        Some(Command::Demo(args)) => commands::demo::run(&args),
         Some(Command::Run(args)) => commands::run::run(args, &known.simulated),
         Some(Command::Reproduce(args)) => commands::reproduce::run(args, &known.simulated),
         Some(Command::Plan(args)) => commands::plan::run(args, &known.simulated),
@@ -146,8 +153,10 @@ fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
         Some(Command::Drain(args)) => commands::operate::drain(&args, &known.live),
         Some(Command::Backup(args)) => commands::operate::backup(&args),
         Some(Command::Restore(args)) => commands::operate::restore(&args),
+        Some(Command::Prior(args)) => commands::prior::run(&args, &known.live),
         Some(Command::Rejoin(args)) => commands::operate::rejoin(&args),
         Some(Command::Reset(args)) => commands::operate::reset(&args),
+        Some(Command::Inspect(args)) => commands::operate::inspect(&args, &known.live),
         Some(Command::Audit(args)) => commands::audit::run(&args),
         Some(Command::Merge(args)) => commands::merge::run(&args, &known.simulated),
         Some(Command::Completions(args)) => commands::shell::completions(&args, Arguments::command()),
@@ -160,7 +169,10 @@ fn dispatch(arguments: Arguments, known: &Known) -> Result<(), LabError> {
 }
 
 fn fail(message: &str, code: u8) -> ExitCode {
-    say(format_args!("cahoots: {message}"));
+    // Without words it has been said already, in the log.
+    if !message.is_empty() {
+        say(format_args!("cahoots: {message}"));
+    }
     ExitCode::from(code)
 }
 

@@ -80,7 +80,7 @@ fn what_is_wrong_with_data_is_exit_code_2_with_file_and_line() {
     assert!(text(&output.stderr).contains(&format!("data: {said}")), "{}", text(&output.stderr));
     fs::write(&tags, whole).unwrap();
     for (args, said) in [
-        (vec!["data", "check", "nowhere"], "nowhere is no dataset that is known"),
+        (vec!["data", "check", "nowhere"], "there is no folder nowhere"),
         (
             vec!["data", "prepare", "lastfmm", "music"],
             "there is no dataset \"lastfmm\"; did you mean `lastfm`?",

@@ -150,3 +150,31 @@ fn what_a_log_cannot_answer_is_refused_with_a_remedy() {
     assert_eq!(forced.status.code(), Some(0));
     assert!(text(&forced.stdout).contains("warning: by --force"), "{}", text(&forced.stdout));
 }
+
+#[test]
+fn an_example_replaces_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("log.csv"), "mine").unwrap();
+    let said = refused(folder.path(), &["--example", "log.csv"]);
+    assert!(said.contains("log.csv is there already: name another file"), "{said}");
+    assert_eq!(fs::read_to_string(folder.path().join("log.csv")).unwrap(), "mine");
+}
+
+#[test]
+fn numbers_that_cannot_be_added_up_are_refused_with_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (reward, feature, said) in [("1", "1e200", "a feature is 1000"), ("1e160", "1", "the reward is 1000")]
+    {
+        let mut log = "arm,reward,propensity,x\n".to_owned();
+        for row in 0..200 {
+            log += if row % 2 == 0 { "a,0,0.5,1\n" } else { "b,1,0.5,2\n" };
+        }
+        log += &format!("a,{reward},0.5,{feature}\n");
+        fs::write(folder.path().join("log.csv"), log).unwrap();
+        for policy in ["uniform", "linucb-alone"] {
+            let message = refused(folder.path(), &["log.csv", "--policy", policy, "--context", "x"]);
+            assert!(message.contains("line 202") && message.contains(said), "{policy}: {message}");
+            assert!(message.contains("which is no number that can be added up"), "{policy}: {message}");
+        }
+    }
+}

@@ -226,3 +226,55 @@ fn memory_does_not_grow_with_the_table() {
     // Held in memory, the rows alone would be 21 MB.
     assert!(many - few < 8e6, "{few} bytes for a thousand rows, {many} for 300 times as many");
 }
+
+#[test]
+fn no_file_is_replaced_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let table = visits(300);
+    fs::write(at.join("visits.csv"), &table).unwrap();
+    fs::write(at.join("mine.toml"), "# mine").unwrap();
+    for name in ["visits.csv", "mine.toml"] {
+        let said = refused(at, &["data", "describe", "visits.csv", "--write", name]);
+        assert!(said.contains(&format!("{name} is there already")) && said.contains("--force"), "{said}");
+    }
+    assert_eq!(fs::read(at.join("visits.csv")).unwrap(), table);
+    assert_eq!(fs::read_to_string(at.join("mine.toml")).unwrap(), "# mine");
+    succeeds(at, &["data", "describe", "visits.csv", "--write", "mine.toml", "--force"]);
+    assert!(fs::read_to_string(at.join("mine.toml")).unwrap().contains("[environment]"));
+}
+
+#[test]
+fn rows_that_are_left_out_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // More labels than features could tell apart: the most frequent are kept.
+    let rows = (0..3000).map(|row| format!("{},{},kind-{}\n", row % 7, row % 11, row % 1000));
+    fs::write(at.join("many.csv"), "a,b,label\n".to_owned() + &rows.collect::<String>()).unwrap();
+    let said = succeeds(at, &["data", "describe", "many.csv"]);
+    let line = |name: &str| {
+        let line = said.lines().find(|line| line.trim_start().starts_with(name));
+        line.unwrap_or_else(|| panic!("no {name} in {said}")).to_owned()
+    };
+    let number = |name: &str| {
+        line(name).trim().trim_start_matches(name).split_whitespace().next().unwrap().parse::<u64>().unwrap()
+    };
+    assert!(number("decisions") < 3000 && number("decisions") + number("left out") == 3000, "{said}");
+    assert!(line("left out").contains("most frequent"), "{said}");
+    fs::write(at.join("few.csv"), "a,label\n1,x\n2,y\n3,x\n4,y\n").unwrap();
+    assert!(!succeeds(at, &["data", "describe", "few.csv"]).contains("left out"));
+}
+
+#[test]
+fn features_that_nothing_can_learn_from_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("large.csv"), "a,label\n1,x\n2e40,y\n3,x\n4,y\n").unwrap();
+    fs::write(
+        at.join("large.toml"),
+        "name = \"large\"\n[environment]\nkind = \"table\"\nfile = \"large.csv\"\nlabel = \"label\"\n\
+         scale = \"none\"\n[[algorithm]]\nkind = \"linucb-alone\"\n",
+    )
+    .unwrap();
+    assert!(refused(at, &["run", "large.toml"]).contains("goes beyond 1e15: scale it, or leave it out"));
+}

@@ -5,6 +5,7 @@
 //! randomness: a [`Machine`] takes an input and writes its effects into a
 //! [`Cx`]. Drivers (the simulator, the deployment) do the rest.
 
+pub mod apprentice;
 pub mod buffered;
 mod components;
 pub mod contract;
@@ -12,6 +13,7 @@ pub mod drive;
 pub mod error;
 pub mod exchanged;
 pub mod fingerprint;
+pub mod gain;
 pub mod gather;
 pub mod graph;
 pub mod homogeneity;
@@ -33,8 +35,10 @@ pub use contract::choice::{Choice, Picked};
 pub use contract::context::{Cx, Effects};
 pub use contract::custom::{self, Custom};
 pub use contract::fact::Fact;
+pub use contract::learnt::{ArmMean, Estimate, KnownArm, Learnt, Sure};
 pub use contract::machine::{Algorithm, Learner, Machine, Membership, ReadFile, Ruling, Silent, Traffic};
 pub use contract::message::{self, Kind, Message, Silence};
+pub use contract::prior::Prior;
 pub use contract::private::{
     Arrived, Claim, Composition, Mechanism, Noise, Private, ReleaseFact, Unit, Unprotected,
 };
@@ -46,6 +50,7 @@ pub use drive::snapshot;
 pub use error::{Misbehaviour, ParamError};
 pub use exchanged::Exchanged;
 pub use fingerprint::fingerprint;
+pub use gain::Alone;
 pub use gather::{Gather, Patience};
 pub use ids::{ArmIndex, NodeId, Tick, UserId};
 pub use linalg::Symmetric;

@@ -55,6 +55,11 @@ impl Keys {
         Stream::new(&self.policy, stream_id(node, 1), u128::from(position))
     }
 
+    /// The coin of decision `number`: who decides it, a learner or whoever it is compared with ([`crate::apprentice`]).
+    pub fn coin(&self, node: NodeId, number: u64) -> Stream {
+        Stream::new(&self.policy, stream_id(node, 3), u128::from(number) << 4)
+    }
+
     /// The stream that privacy noise is drawn from.
     pub fn privacy(&self, node: NodeId, position: u64) -> Stream {
         Stream { noise: true, ..Stream::new(&self.privacy, stream_id(node, 2), u128::from(position)) }
@@ -160,6 +165,31 @@ impl Stream {
     }
 }
 
+/// A draw from the gamma distribution of this shape, at least 1, and scale 1 (Marsaglia and Tsang 2000), from a source of
+/// standard normals and of uniforms in [0, 1).
+pub fn gamma<S>(
+    source: &mut S,
+    shape: f64,
+    normal: impl Fn(&mut S) -> f64,
+    uniform: impl Fn(&mut S) -> f64,
+) -> f64 {
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = normal(source);
+        let root = 1.0 + c * x;
+        if root <= 0.0 {
+            continue;
+        }
+        let v = root * root * root;
+        let u = 1.0 - uniform(source);
+        let squeeze = u < 1.0 - 0.0331 * (x * x) * (x * x);
+        if squeeze || libm::log(u) < 0.5 * x * x + d * (1.0 - v + libm::log(v)) {
+            return d * v;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,11 +251,13 @@ mod tests {
             keys.privacy(NodeId(0), 0).bits(),
             keys.choice(NodeId(0), 0).bits(),
             keys.choice(NodeId(0), 1).bits(),
+            keys.coin(NodeId(0), 0).bits(),
+            keys.coin(NodeId(0), 1).bits(),
             Keys::from_seed(8).policy(NodeId(0), 0).bits(),
         ];
         draws.sort_unstable();
         draws.dedup();
-        assert_eq!(draws.len(), 6);
+        assert_eq!(draws.len(), 8);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod place;
 pub mod replay;
 pub mod rows;
 mod say;
+pub mod sums;
 pub mod table;
 #[cfg(test)]
 mod testing;

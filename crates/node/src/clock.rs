@@ -38,6 +38,11 @@ impl Clock {
         self.last
     }
 
+    /// The date, as a wall clock has it: it may jump.
+    pub(crate) fn wall(&self) -> Duration {
+        self.platform.wall()
+    }
+
     /// Time that has passed, whatever the wall clock says.
     pub(crate) fn elapsed(&self) -> Duration {
         self.platform.elapsed()

@@ -7,16 +7,18 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::client::Client;
-use crate::config::{ClientFile, ServeFile};
+use crate::config::{ClientFile, Given, ServeFile};
 use crate::control::Control;
 use crate::coordinator::{Coordinator, States};
 use crate::error::NodeError;
+use crate::face::Face;
 use crate::http::{self, Listening};
 use crate::limits::raise_files;
 use crate::live::Known;
+use crate::logs;
 use crate::terms::Terms;
 
 /// Exit code of an error: 2 when the input was wrong.
@@ -27,11 +29,13 @@ pub fn exit_code(error: &NodeError) -> u8 {
     }
 }
 
-/// Log lines on stderr; `RUST_LOG` says how many.
+/// Log lines of programs for tests: warnings on stderr; `RUST_LOG` asks for more. For others there is [`logs::start`].
 pub fn log() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn".into());
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    logs::quiet();
 }
+
+/// This program's version, as logs say it.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn runtime() -> Result<tokio::runtime::Runtime, NodeError> {
     tokio::runtime::Builder::new_multi_thread()
@@ -42,43 +46,89 @@ fn runtime() -> Result<tokio::runtime::Runtime, NodeError> {
 }
 
 async fn listen(address: &str, key: &str) -> Result<(TcpListener, String), NodeError> {
-    let listener = TcpListener::bind(address).await.map_err(|e| {
-        NodeError::Config(format!(
-            "cannot listen on {address}: {e}; choose another `{key}` (port 0 takes a free one)"
-        ))
-    })?;
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|e| NodeError::listening(&e, http::cannot(address, key, &e)))?;
     let bound = listener.local_addr().map_err(|e| NodeError::Network(e.to_string()))?.to_string();
     Ok((listener, bound))
 }
 
-/// Ready when the process is told to stop.
-async fn told_to_stop() {
-    let on = |kind| signal(kind).map_err(|e| tracing::error!(%e, "no signals"));
-    let (Ok(mut term), Ok(mut int)) = (on(SignalKind::terminate()), on(SignalKind::interrupt())) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+/// Signals that stop the process: from when this is made on they end nothing by themselves.
+struct Signals(Option<(Signal, Signal)>);
+
+impl Signals {
+    fn heard() -> Signals {
+        let on = |kind| signal(kind).map_err(|e| tracing::error!(%e, "no signals")).ok();
+        Signals(on(SignalKind::terminate()).zip(on(SignalKind::interrupt())))
+    }
+
+    /// Ready when the process is told to stop; gives the signal's name.
+    async fn told_to_stop(self) -> &'static str {
+        let Some((mut term, mut int)) = self.0 else { return std::future::pending().await };
+        tokio::select! {
+            _ = term.recv() => "SIGTERM",
+            _ = int.recv() => "SIGINT",
+        }
     }
 }
 
 /// Runs a coordinator until it is told to stop or, in lockstep, until the run is over.
-pub fn serve(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
-    let file = ServeFile::read(path)?;
-    let config = file.config(known, path)?;
+pub fn serve(known: &Arc<Known>, given: impl Into<Given>) -> Result<(), NodeError> {
+    let given = given.into();
+    let file = ServeFile::given(&given)?;
+    let (config, access) = file.may_start(known, given.path())?;
     let terms = config.terms.clone();
     raise_files(config.limits.connections);
     let runtime = runtime()?;
     let store = config.store.clone();
+    // Before there is a store: a start that fails leaves none behind.
+    let (listener, bound) = runtime.block_on(listen(&file.listen, "listen"))?;
+    let early = match &access {
+        Some(_) if is_stated(&file.http) => {
+            Some(runtime.block_on(http::listen_anywhere(&file.http, Path::new("")))?)
+        }
+        _ => None,
+    };
     let mut coordinator = Coordinator::start(config)?;
     let finished = coordinator.finished();
     let coordinator = Arc::new(coordinator);
     let outcome = runtime.block_on(async {
-        let (listener, bound) = listen(&file.listen, "listen").await?;
+        let signals = Signals::heard();
         coordinator.may_listen(&listener)?;
         let control = Control::open(&store);
-        println!("{}", json!({ "listening": bound }));
+        let page = match (access, early) {
+            (Some(access), Some((listening, at))) => Some((access, listening, at)),
+            (Some(access), None) => {
+                let (listening, at) = page(&file, &coordinator).await?;
+                Some((access, listening, at))
+            }
+            (None, _) => None,
+        };
+        let mut first = json!({ "listening": bound });
+        if let Some((_, _, at)) = &page {
+            first["http"] = json!(at);
+        }
+        println!("{first}");
+        let http = page.as_ref().map(|(_, _, at)| at.clone());
+        let showing = page.map(|(access, listener, _)| {
+            let face = Face::new(coordinator.clone(), access);
+            face.is_ready();
+            let gate = coordinator.gate().filter(|_| file.page_is_secure()).cloned();
+            match listener {
+                Listening::Tcp(listener) => tokio::spawn(face.serve(listener, gate)),
+                Listening::Unix(listener) => tokio::spawn(face.serve(listener, gate)),
+            }
+        });
+        let (federation, algorithm) = (&*file.federation, &*terms.algorithm);
+        tracing::info!(
+            version = VERSION,
+            federation,
+            algorithm,
+            store = %store.display(),
+            listening = bound,
+            http,
+            "started"
+        );
         let result = async {
             match finished {
                 Some(finished) => finished.await.ok(),
@@ -90,12 +140,17 @@ pub fn serve(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
             let asked = asked.clone();
             async move { asked.order(order).await }
         });
-        tokio::select! {
+        let outcome = tokio::select! {
             served = coordinator.serve(listener) => served.map(|()| None),
             () = orders => Ok(None),
-            () = told_to_stop() => Ok(None),
+            signal = signals.told_to_stop() => {
+                tracing::info!(signal, "stopping");
+                Ok(None)
+            }
             Some(states) = result => Ok(Some(states)),
-        }
+        };
+        showing.inspect(|showing| showing.abort());
+        outcome
     });
     runtime.shutdown_timeout(Duration::from_millis(200));
     let stopped = match Arc::try_unwrap(coordinator) {
@@ -106,12 +161,31 @@ pub fn serve(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
     };
     let states = outcome?;
     stopped?;
+    tracing::info!("stopped: all that was taken is on disk");
     match states {
         Some(states) => {
             conclude(known, &terms, states, file.lockstep.and_then(|lockstep| lockstep.states).as_deref())
         }
         None => Ok(()),
     }
+}
+
+/// Whether this is an address with a port, which can be taken before anything else is there.
+fn is_stated(http: &str) -> bool {
+    !http.starts_with("unix:") && http::at_any_port(http).is_none()
+}
+
+/// The page at a socket, or at a port of the system's choice, which is remembered.
+async fn page(file: &ServeFile, coordinator: &Coordinator) -> Result<(Listening, String), NodeError> {
+    let last = coordinator.page_port();
+    let (listening, at) = http::listen_again(&file.http, file.sources.folder("http"), last).await?;
+    if let Listening::Tcp(listener) = &listening {
+        let port = listener.local_addr().map_err(|e| NodeError::Network(e.to_string()))?.port();
+        if last != Some(port) {
+            coordinator.remember_page_port(port).await?;
+        }
+    }
+    Ok((listening, at))
 }
 
 /// Compares the end of a lockstep run with the simulator's.
@@ -133,19 +207,35 @@ fn conclude(known: &Known, terms: &Terms, states: States, path: Option<&Path>) -
 }
 
 /// Runs a client beside an app until it is told to stop or cannot go on.
-pub fn client(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
-    let file = ClientFile::read(path)?;
-    let config = file.config(known, path)?;
+pub fn client(known: &Arc<Known>, given: impl Into<Given>) -> Result<(), NodeError> {
+    let given = given.into();
+    let path = given.path();
+    let file = ClientFile::given(&given)?;
+    let (config, entrance) = file.may_start(known, path)?;
     raise_files(config.limits.connections);
     let runtime = runtime()?;
     let drain = file.drain.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default());
-    let entrance = file.entrance(path)?;
+    let at_its_address = || runtime.block_on(http::listen(&file.http, Path::new(""), file.has_token()));
+    // Before there is a store: a start that fails leaves none behind. A socket may be in the store's folder.
+    let early = if file.http.starts_with("unix:") { None } else { Some(at_its_address()?) };
     let client = Arc::new(Client::open(config)?);
     let refused = runtime.block_on(async {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let (listener, bound) = http::listen(&file.http, folder, file.has_token()).await?;
+        let signals = Signals::heard();
+        let (listener, bound) = match early {
+            Some(early) => early,
+            None => http::listen(&file.http, Path::new(""), file.has_token()).await?,
+        };
         let control = Control::open(&file.store);
         println!("{}", json!({ "listening": bound }));
+        tracing::info!(
+            version = VERSION,
+            federation = file.federation,
+            client = file.client,
+            coordinator = file.coordinator,
+            store = %file.store.display(),
+            http = bound,
+            "started"
+        );
         let serving = match listener {
             Listening::Tcp(listener) => tokio::spawn(http::serve_behind(listener, entrance, client.clone())),
             Listening::Unix(listener) => tokio::spawn(http::serve_behind(listener, entrance, client.clone())),
@@ -159,7 +249,10 @@ pub fn client(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
             }
         });
         let refused = tokio::select! {
-            () = told_to_stop() => None,
+            signal = signals.told_to_stop() => {
+                tracing::info!(signal, "stopping");
+                None
+            }
             () = orders => None,
             reason = refusal(&client) => Some(reason),
         };
@@ -170,14 +263,20 @@ pub fn client(known: &Arc<Known>, path: &Path) -> Result<(), NodeError> {
         && let Some(patience) = drain
     {
         match client.drain(patience) {
-            Ok(drained) => eprintln!("{}", json!({ "drained": drained })),
-            Err(error) => eprintln!("not drained: {error}"),
+            Ok(drained) => tracing::info!(
+                sent = drained.sent,
+                left = drained.left,
+                unconfirmed = drained.unconfirmed,
+                "drained"
+            ),
+            Err(error) => tracing::warn!(%error, "not drained"),
         }
     }
     runtime.shutdown_timeout(Duration::from_millis(200));
     if let Ok(client) = Arc::try_unwrap(client) {
         client.stop();
     }
+    tracing::info!("stopped: all that was taken is on disk");
     match refused {
         Some(reason) => Err(NodeError::Stopped(reason)),
         None => Ok(()),

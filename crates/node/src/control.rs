@@ -62,6 +62,13 @@ pub enum Order {
         /// Those that are to change.
         set: toml::Table,
     },
+    /// Every version of the parameters.
+    History,
+    /// An earlier version of the parameters is to hold again.
+    Revert {
+        /// Which; without, the one before.
+        version: Option<u64>,
+    },
     /// A copy of the store.
     Backup {
         /// Where to.

@@ -1,8 +1,10 @@
 //! Errors that name the guilty: the disk, the configuration, the app, the peer.
 
+use cahoots_core::apprentice::OutsideRange;
 use cahoots_core::arms::ArmError;
 use cahoots_core::decision::RewardError;
 
+use crate::client::TicketError;
 use crate::store::StoreError;
 
 /// Why a node did not do what was asked.
@@ -29,9 +31,34 @@ pub enum NodeError {
         /// How many wait.
         open: usize,
     },
+    /// More is kept of decisions for the app than this client keeps.
+    #[error(
+        "{bytes} bytes are kept of decisions with an event, a ranking or a deferral that wait for their reward, about as many as \
+         this client keeps (limits.kept_bytes): give rewards, abandon those that will get none, or shorten `expiry`"
+    )]
+    TooMuchKept {
+        /// How many.
+        bytes: usize,
+    },
+    /// One of several decisions cannot be taken.
+    #[error("decision {index} of the {of} (counted from 0): {error}; none of them was taken")]
+    OneOf {
+        /// Which.
+        index: usize,
+        /// How many were asked for.
+        of: usize,
+        /// Why.
+        error: Box<NodeError>,
+    },
+    /// What the app said of a decision that has a name or parts.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
     /// The reward that the app sent.
     #[error(transparent)]
     Reward(#[from] RewardError),
+    /// The reward, where this client is an apprentice.
+    #[error(transparent)]
+    Apprentice(#[from] OutsideRange),
     /// The federation's terms are not known yet.
     #[error(
         "this client has not reached its coordinator yet and does not know the federation's terms: try again once it is connected"
@@ -51,4 +78,16 @@ pub enum NodeError {
     /// The network.
     #[error("{0}")]
     Network(String),
+}
+
+impl NodeError {
+    /// Why nobody can listen there, in these words. An address that is taken, or not this machine's yet, may be free the
+    /// next time; any other is the configuration's fault.
+    pub(crate) fn listening(error: &std::io::Error, words: String) -> NodeError {
+        use std::io::ErrorKind::{AddrInUse, AddrNotAvailable};
+        match error.kind() {
+            AddrInUse | AddrNotAvailable => NodeError::Network(words),
+            _ => NodeError::Config(words),
+        }
+    }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use cahoots_core::Keys;
 
-pub use crate::client::inside::{Parted, SteppedClient};
+pub use crate::client::inside::{Durable, Parted, SteppedClient};
 pub use crate::coordinator::inside::SteppedCoordinator;
 use crate::error::NodeError;
-pub use crate::http::inside::{abandon_body, decide_body, reward_body};
+pub use crate::http::inside::{abandon_body, arms_body, decide_body, reward_body};
 pub use crate::platform::{Bug, File, Opening, Platform, Simulated, SimulatedFile};
 use crate::store::{Next, Recovered, Store, StoreError, Sync};
 use crate::terms::Terms;

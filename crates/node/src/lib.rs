@@ -7,6 +7,7 @@
 //! inputs since, so that a node that was killed continues bit for bit.
 //! In [`lockstep`], which tests bring along, steps are handed out in the simulator's order, to prove it.
 
+mod assets;
 pub mod books;
 pub mod client;
 pub mod clock;
@@ -14,7 +15,10 @@ pub mod commands;
 pub mod config;
 pub mod control;
 pub mod coordinator;
+pub mod decisions;
 pub mod error;
+pub mod face;
+pub mod features;
 pub mod http;
 pub mod identity;
 #[doc(hidden)]
@@ -22,8 +26,11 @@ pub mod inside;
 pub mod limits;
 pub mod live;
 pub mod lockstep;
+mod login;
+pub mod logs;
 pub mod operation;
 mod platform;
+pub mod prior;
 pub mod privacy;
 pub mod secret;
 pub mod store;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cahoots_core::drive::{Blueprint, ClientNode, Saved, ServerNode};
-use cahoots_core::{Algorithm, Erase, NodeId, ParamError, Registry, Seats, Setting};
+use cahoots_core::{Algorithm, Alone, Erase, NodeId, ParamError, Registry, Seats, Setting};
 use toml::Table;
 
 use crate::error::NodeError;
@@ -24,7 +24,10 @@ pub struct Live {
     coordinator: fn(&Terms, Option<Saved<'_>>) -> Made<dyn ServerNode>,
     client: fn(&Terms, NodeId, Option<Saved<'_>>) -> Made<dyn ClientNode>,
     promised: fn(&Terms) -> Result<Promised, NodeError>,
+    alone: fn(&Terms, NodeId) -> Result<Option<Alone>, NodeError>,
     deployable: fn(&Terms) -> Result<(), NodeError>,
+    prior_kind: fn(&Terms) -> Result<Result<String, String>, NodeError>,
+    by_position: bool,
 }
 
 /// A node, or why there is none.
@@ -91,10 +94,16 @@ impl Erase for Live {
                 let valid = terms.valid::<A>()?;
                 Ok(Promised { claim: A::privacy(&valid), unit: A::unit(&valid) })
             },
+            alone: |terms, me| {
+                let made = blueprint::<A>(terms)?;
+                Ok(A::alone(&made.valid, &Seats::of::<A>(&made.valid, &terms.setting).seat(me)))
+            },
             deployable: |terms| {
                 let wrong = |e: ParamError| NodeError::Config(format!("{}: {e}", A::NAME));
                 A::deployable(&terms.valid::<A>()?).map_err(wrong)
             },
+            prior_kind: |terms| Ok(A::prior_kind(&terms.valid::<A>()?)),
+            by_position: A::BY_POSITION,
         }
     }
 }
@@ -115,9 +124,24 @@ impl Live {
         (self.promised)(terms)
     }
 
+    /// How a client would choose by its own data alone; `None` where that is not known.
+    pub fn alone(&self, terms: &Terms, me: NodeId) -> Result<Option<Alone>, NodeError> {
+        (self.alone)(terms, me)
+    }
+
+    /// Whether arms with features are told apart by their position.
+    pub fn by_position(&self) -> bool {
+        self.by_position
+    }
+
     /// Refuses terms that cannot hold among real machines what they promise. In lockstep, a test, they may.
     pub fn deployable(&self, terms: &Terms) -> Result<(), NodeError> {
         if terms.lockstep.is_some() { Ok(()) } else { (self.deployable)(terms) }
+    }
+
+    /// What the sums are of that a coordinator hands on or begins from; why there are none, in words.
+    pub fn prior_kind(&self, terms: &Terms) -> Result<Result<String, String>, NodeError> {
+        (self.prior_kind)(terms)
     }
 
     /// Who sits where under these terms, and who hears whom.

@@ -1,14 +1,18 @@
 //! What whoever runs a federation does to its nodes: look, admit and dismiss, drain, copy, put back, start anew. Nodes
 //! are named by the file that they were started with.
 
+mod check;
+mod inspect;
+mod remote;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, RESTORED};
-use crate::config::{ClientFile, ServeFile};
+use crate::client::{Client, REGISTERED, RESTORED};
+use crate::config::{ClientFile, Given, ServeFile};
 use crate::control::{Order, ask};
 use crate::error::NodeError;
 use crate::live::Known;
@@ -16,6 +20,10 @@ use crate::platform::{Bug, Platform};
 use crate::privacy::Account;
 use crate::secret;
 use crate::store::{Batch, Next, Store, StoreError, Sync};
+
+pub use check::{Checked, check};
+pub use inspect::inspect;
+pub use remote::get;
 
 /// Whose file it is.
 pub enum NodeFile {
@@ -27,18 +35,18 @@ pub enum NodeFile {
 
 impl NodeFile {
     /// Reads the file of a coordinator or of a client, whichever it is.
-    pub fn read(path: &Path) -> Result<NodeFile, NodeError> {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        // What only clients have; all that is wrong with the file is said by who reads it whole.
-        let client = text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("coordinator"));
-        if client {
-            Ok(NodeFile::Client(Box::new(ClientFile::read(path)?)))
+    pub fn read(given: impl Into<Given>) -> Result<NodeFile, NodeError> {
+        let given = given.into();
+        // What only clients have.
+        if given.says("coordinator") {
+            Ok(NodeFile::Client(Box::new(ClientFile::given(&given)?)))
         } else {
-            Ok(NodeFile::Coordinator(Box::new(ServeFile::read(path)?)))
+            Ok(NodeFile::Coordinator(Box::new(ServeFile::given(&given)?)))
         }
     }
 
-    fn store(&self) -> &Path {
+    /// Its store.
+    pub fn store(&self) -> &Path {
         match self {
             NodeFile::Coordinator(file) => &file.store,
             NodeFile::Client(file) => &file.store,
@@ -87,13 +95,14 @@ impl NodeFile {
 }
 
 /// Sends what a client has learned and not sent yet, whether it runs or not, and waits until the coordinator has it.
-pub fn drain(known: &Arc<Known>, path: &Path, patience: Duration) -> Result<Value, NodeError> {
-    let file = NodeFile::read(path)?;
+pub fn drain(known: &Arc<Known>, given: impl Into<Given>, patience: Duration) -> Result<Value, NodeError> {
+    let given = given.into();
+    let file = NodeFile::read(&given)?;
     let client = file.client("drain")?;
     if let Some(answer) = ask(&client.store, &Order::Drain { seconds: patience.as_secs_f64() })? {
         return Ok(answer);
     }
-    let running = Client::open(client.config(known, path)?)?;
+    let running = Client::open(client.config(known, given.path())?)?;
     let until = Instant::now() + patience;
     while !running.status().connected {
         if Instant::now() >= until {
@@ -111,8 +120,8 @@ pub fn drain(known: &Arc<Known>, path: &Path, patience: Duration) -> Result<Valu
 }
 
 /// Copies the store of a coordinator, running or not, or of a client that does not run.
-pub fn backup(path: &Path, to: &Path) -> Result<(), NodeError> {
-    let file = NodeFile::read(path)?;
+pub fn backup(given: impl Into<Given>, to: &Path) -> Result<(), NodeError> {
+    let file = NodeFile::read(given)?;
     let to = std::path::absolute(to).map_err(|e| NodeError::Config(format!("{}: {e}", to.display())))?;
     if let NodeFile::Coordinator(serve) = &file
         && ask(&serve.store, &Order::Backup { to: to.clone() })?.is_some()
@@ -127,8 +136,8 @@ pub fn backup(path: &Path, to: &Path) -> Result<(), NodeError> {
 }
 
 /// Puts a copy in the place of a store that is not in use; says where what was there is now.
-pub fn restore(path: &Path, from: &Path) -> Result<Option<PathBuf>, NodeError> {
-    let file = NodeFile::read(path)?;
+pub fn restore(given: impl Into<Given>, from: &Path) -> Result<Option<PathBuf>, NodeError> {
+    let file = NodeFile::read(given)?;
     file.not_running()?;
     if !from.exists() {
         return Err(NodeError::Config(format!("there is no copy {}", from.display())));
@@ -192,8 +201,8 @@ fn last_aside(platform: &Platform, store: &Path) -> Option<PathBuf> {
 }
 
 /// A client forgets all it knows; says where that is now. Its number must be free when it comes back.
-pub fn reset(path: &Path) -> Result<Option<PathBuf>, NodeError> {
-    let file = NodeFile::read(path)?;
+pub fn reset(given: impl Into<Given>) -> Result<Option<PathBuf>, NodeError> {
+    let file = NodeFile::read(given)?;
     file.client("reset")?;
     file.not_running()?;
     Ok(Store::set_aside(file.store())?)
@@ -201,8 +210,8 @@ pub fn reset(path: &Path) -> Result<Option<PathBuf>, NodeError> {
 
 /// A client starts anew under its number, which it proves to be its own: for one whose store is an old copy, or whose
 /// federation was started anew. Says where its store is now.
-pub fn rejoin(path: &Path) -> Result<Option<PathBuf>, NodeError> {
-    let file = NodeFile::read(path)?;
+pub fn rejoin(given: impl Into<Given>) -> Result<Option<PathBuf>, NodeError> {
+    let file = NodeFile::read(given)?;
     file.client("rejoin")?;
     file.not_running()?;
     let missing = || {
@@ -217,7 +226,7 @@ pub fn rejoin(path: &Path) -> Result<Option<PathBuf>, NodeError> {
     start_anew(&Platform::System, file.store(), &file.owner())?.ok_or_else(missing)
 }
 
-/// A store that keeps nothing but whose it is takes the place of one that is put aside; says where. `None` where there
+/// A store that keeps nothing but whose it is, and what arms its app has registered, takes the place of one that is put aside; says where. `None` where there
 /// was none.
 pub(crate) fn start_anew(
     platform: &Platform,
@@ -233,6 +242,8 @@ pub(crate) fn start_anew(
         batch.set(secret::PROOF, proof);
     }
     batch.set("rejoins", vec![1]);
+    // What its app has told of stays.
+    store.list(REGISTERED)?.into_iter().for_each(|(name, arm)| batch.set(name, arm));
     // A new machine without data: what was spent stays on record.
     let account = account_of(&store, path)?;
     if account != Account::default() {

@@ -26,6 +26,9 @@ pub struct Statement {
     pub not_protected: Vec<String>,
     /// The same against further observers or for further units.
     pub further: Vec<Spent>,
+    /// What is shown beside all that was released, and to whom: the guarantee is not about it.
+    #[serde(default)]
+    pub beside: Vec<String>,
 }
 
 impl Statement {
@@ -51,7 +54,19 @@ impl Statement {
             spending: worst.as_ref().map_or(0, |s| s.spending),
             not_protected,
             further: spent,
+            beside: Vec::new(),
         })
+    }
+
+    /// The same of whoever shows something beside what it releases.
+    pub fn and_beside(mut self, shown: impl IntoIterator<Item = String>) -> Statement {
+        self.beside.extend(shown);
+        self
+    }
+
+    /// What is shown beside, a line each.
+    pub fn beside_in_words(shown: &[String]) -> String {
+        shown.iter().map(|shown| format!("\nShown beside: {shown}.")).collect()
     }
 
     /// The statement in plain words.
@@ -86,7 +101,7 @@ impl Statement {
         for gap in &self.not_protected {
             text += &format!("\nNot protected: {gap}.");
         }
-        text
+        text + &Statement::beside_in_words(&self.beside)
     }
 }
 
@@ -134,6 +149,17 @@ mod tests {
             text.contains("7.39 times") && text.contains("Not protected: the times of uploads"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_is_shown_beside_is_part_of_it() {
+        let mut accountant = Accountant::default();
+        accountant.record(NodeId(1), &fact(Noise::Laplace));
+        let statement = Statement::new(&claim(), &accountant).unwrap();
+        assert!(!statement.in_words().contains("Shown beside"));
+        let statement = statement.and_beside(["to the coordinator: how many rewards came".to_owned()]);
+        let text = statement.in_words();
+        assert!(text.ends_with("\nShown beside: to the coordinator: how many rewards came."), "{text}");
     }
 
     #[test]

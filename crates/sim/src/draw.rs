@@ -10,6 +10,7 @@
 mod tests;
 mod ziggurat;
 
+use cahoots_core::rng::gamma;
 use rand_core::{Infallible, TryRng};
 
 use ziggurat::Ziggurat;
@@ -123,23 +124,9 @@ impl Draw {
         libm::log(self.gamma(shape))
     }
 
-    /// Gamma(shape, 1) for a shape of at least 1 (Marsaglia and Tsang 2000).
+    /// Gamma(shape, 1) for a shape of at least 1.
     fn gamma(&mut self, shape: f64) -> f64 {
-        let d = shape - 1.0 / 3.0;
-        let c = 1.0 / (9.0 * d).sqrt();
-        loop {
-            let x = self.normal();
-            let root = 1.0 + c * x;
-            if root <= 0.0 {
-                continue;
-            }
-            let v = root * root * root;
-            let u = 1.0 - self.uniform();
-            let squeeze = u < 1.0 - 0.0331 * (x * x) * (x * x);
-            if squeeze || libm::log(u) < 0.5 * x * x + d * (1.0 - v + libm::log(v)) {
-                return d * v;
-            }
-        }
+        gamma(self, shape, Draw::normal, Draw::uniform)
     }
 
     /// Successes in `trials` trials of probability `chance`, in O(log trials).
@@ -173,8 +160,8 @@ impl Draw {
     }
 }
 
-/// SplitMix64's finaliser.
-fn mix(mut z: u64) -> u64 {
+/// SplitMix64's finaliser (Steele, Lea and Flood 2014).
+pub fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

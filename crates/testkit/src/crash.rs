@@ -9,6 +9,8 @@ use cahoots_core::{Algorithm, ArmBuffer, Keys, Membership, NodeId, Seats, UserId
 use cahoots_sim::arrivals::Arrivals;
 use cahoots_sim::world::World;
 
+use crate::suite::Looks;
+
 /// When to kill a node: after it has logged and applied an input, before
 /// anything that follows from it has left.
 pub type Kill<'a> = dyn FnMut(NodeId, u64) -> bool + 'a;
@@ -62,6 +64,8 @@ pub struct Crashing<'a, A: Algorithm> {
     pub kills: u64,
     /// Messages that were put on their way, those that were sent again left out.
     pub posted: usize,
+    /// What was seen of decisions just before they were taken; `None`: nobody looks.
+    pub looks: Option<Looks>,
 }
 
 const OWN: &str = "a node's own snapshot";
@@ -107,6 +111,7 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
             changes: Vec::new(),
             kills: 0,
             posted: 0,
+            looks: None,
         }
     }
 
@@ -175,9 +180,14 @@ impl<'a, A: Algorithm> Crashing<'a, A> {
         }
         world.offer(self.now, user, arms);
         world.set_waiting(self.clients[index].waits());
+        let (client, keys) = (&mut *self.clients[index], &self.keys);
+        let looked = self.looks.as_mut().map(|looks| looks.before(client, user, arms, keys));
         let log = &mut self.disks.get_mut(&node).expect("every node has a disk").log;
-        let decided = self.clients[index].decide(self.now, 1, user, arms, &self.keys, log);
+        let decided = client.decide(self.now, 1, user, arms, keys, log);
         let decided = decided.expect("worlds offer arms that fit");
+        if let (Some(looks), Some(looked)) = (&mut self.looks, &looked) {
+            looks.after(looked, &decided);
+        }
         let pull = world.pull(self.now, user, arms, decided.picked.arm);
         self.after(node);
         let log = &mut self.disks.get_mut(&node).expect("every node has a disk").log;

@@ -3,6 +3,7 @@
 //! or under kills.
 
 pub mod crash;
+pub mod crowd;
 pub mod faults;
 pub mod lockstep;
 pub mod numbers;

@@ -3,6 +3,7 @@
 //! send the sums, play what the server says is best.
 
 use cahoots_core::plan::Schedule;
+use cahoots_core::policy::Distribution;
 use cahoots_core::{
     Algorithm, ArmIndex, ArmSet, ArmStats, Arrived, Choice, Cx, Fact, Gather, Kind, Learner, Machine,
     Membership, Message, Misbehaviour, NodeId, ParamError, Picked, Private, Seat, Setting, Stream,
@@ -133,6 +134,13 @@ impl Learner for Client {
                 Picked::any(arm, arms.open()).keeping((arm, false))
             }
         }
+    }
+
+    fn odds(&mut self, _user: UserId, arms: ArmSet<'_>, _rng: &mut Stream) -> Option<Distribution> {
+        Some(match self.schedule.next() {
+            Some(arm) => Distribution::certain(arm, arms),
+            None => Distribution::uniform(arms),
+        })
     }
 
     fn commit(&mut self, pending: &Self::Pending, _cx: &mut Cx<'_, Msg>) {

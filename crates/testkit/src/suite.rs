@@ -1,8 +1,12 @@
 //! The suite: what must hold for every algorithm in every small world.
 
 mod hostile;
+mod look;
+mod prior;
 
 pub use hostile::an_error_changes_nothing;
+pub use look::{Looks, to_look_is_to_decide_and_changes_nothing};
+pub use prior::what_is_handed_on_is_begun_from;
 
 use cahoots_core::{Algorithm, Erase, NodeId};
 use cahoots_sim::driver::{Options, Simulation};
@@ -24,8 +28,9 @@ pub struct Suite {
     pub name: &'static str,
     least: &'static str,
     fits: fn(&Worlds, &Value, &Scenario) -> bool,
-    checks: fn() -> [Check; 10],
+    checks: fn() -> [Check; 12],
     blocks: fn(&Worlds, &Value, &Scenario) -> Option<u64>,
+    looks: fn(&Worlds, &Value, &Scenario) -> Looks,
 }
 
 /// A promise of the contract in words, and what panics if an algorithm with these parameters breaks it there.
@@ -37,7 +42,8 @@ impl Erase for Suite {
             prepare::<A>(worlds, params, scenario, SEED, Options::default()).is_ok()
         };
         let blocks = blocks_without_noise_equal_single_steps::<Watched<A>>;
-        Suite { name: A::NAME, least: A::LEAST, fits, checks: checks::<A>, blocks }
+        let looks = to_look_is_to_decide_and_changes_nothing::<Watched<A>>;
+        Suite { name: A::NAME, least: A::LEAST, fits, checks: checks::<A>, blocks, looks }
     }
 }
 
@@ -58,13 +64,18 @@ impl Suite {
     }
 
     /// Every check by itself.
-    pub fn checks(&self) -> [Check; 10] {
+    pub fn checks(&self) -> [Check; 12] {
         (self.checks)()
     }
 
     /// See [`blocks_without_noise_equal_single_steps`].
     pub fn blocks(&self, worlds: &Worlds, params: &Value, scenario: &Scenario) -> Option<u64> {
         (self.blocks)(worlds, params, scenario)
+    }
+
+    /// See [`to_look_is_to_decide_and_changes_nothing`].
+    pub fn looks(&self, worlds: &Worlds, params: &Value, scenario: &Scenario) -> Looks {
+        (self.looks)(worlds, params, scenario)
     }
 }
 
@@ -75,7 +86,7 @@ pub fn check_all<A: Algorithm>(worlds: &Worlds, params: &Value, scenario: &Scena
 
 /// All but one need no witness; they have it too, so that federations of each algorithm are compiled once and
 /// not twice.
-fn checks<A: Algorithm>() -> [Check; 10] {
+fn checks<A: Algorithm>() -> [Check; 12] {
     [
         (
             "restored at any step, it goes on bit for bit",
@@ -98,6 +109,10 @@ fn checks<A: Algorithm>() -> [Check; 10] {
             blocks_without_noise_equal_single_steps::<Watched<A>>(worlds, params, scenario);
         }),
         ("what is refused changes nothing", an_error_changes_nothing::<Watched<A>>),
+        ("what is handed on is begun from", what_is_handed_on_is_begun_from::<Watched<A>>),
+        ("to look is to decide, and changes nothing", |worlds, params, scenario| {
+            to_look_is_to_decide_and_changes_nothing::<Watched<A>>(worlds, params, scenario);
+        }),
     ]
 }
 

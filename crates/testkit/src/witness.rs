@@ -2,9 +2,10 @@
 
 use std::marker::PhantomData;
 
+use cahoots_core::policy::Distribution;
 use cahoots_core::{
     Algorithm, ArmIndex, ArmSet, Choice, Claim, Cx, Learner, Machine, Membership, Message, Misbehaviour,
-    NodeId, ParamError, ReadFile, Ruling, Seat, Seating, Setting, Stream, Topology, Traffic, UserId,
+    NodeId, ParamError, Prior, ReadFile, Ruling, Seat, Seating, Setting, Stream, Topology, Traffic, UserId,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -90,6 +91,18 @@ impl<M: Machine> Machine for Witness<M> {
         self.machine.forgets()
     }
 
+    fn prior(&self) -> Result<Prior, String> {
+        self.machine.prior()
+    }
+
+    fn takes_prior(&self, prior: &Prior) -> Result<(), String> {
+        self.machine.takes_prior(prior)
+    }
+
+    fn on_prior(&mut self, prior: Prior, cx: &mut Cx<'_, M::Msg>) {
+        self.machine.on_prior(prior, cx);
+    }
+
     fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, M::Msg>) {
         self.machine.on_ruling(ruling, cx);
     }
@@ -100,6 +113,10 @@ impl<L: Learner> Learner for Witness<L> {
 
     fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<L::Pending> {
         self.machine.choose(user, arms, rng)
+    }
+
+    fn odds(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        self.machine.odds(user, arms, rng)
     }
 
     fn commit(&mut self, pending: &L::Pending, cx: &mut Cx<'_, L::Msg>) {
@@ -154,6 +171,10 @@ impl<A: Algorithm> Algorithm for Watched<A> {
 
     fn privacy(valid: &A::Valid) -> Option<Claim> {
         A::privacy(valid)
+    }
+
+    fn prior_kind(valid: &A::Valid) -> Result<String, String> {
+        A::prior_kind(valid)
     }
 
     fn clips(valid: &A::Valid) -> Option<(f64, f64)> {

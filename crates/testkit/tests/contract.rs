@@ -76,6 +76,31 @@ fn linear_algorithms_pass_with_policies_that_draw() {
     }
 }
 
+/// Whoever says how likely its pick was says it of all arms; and every algorithm of ours that takes masks was asked under some.
+#[test]
+fn whoever_states_a_probability_states_the_odds_of_all_arms() {
+    let draws = [json!({}), json!({ "policy": "softmax" }), json!({ "policy": "lints", "samples": 5 })];
+    let (mut drawing, mut masking, mut silent) = (0, 0, 0);
+    for suite in suites().iter() {
+        for draw in &draws {
+            let mut params = suite.least();
+            params.as_object_mut().unwrap().extend(draw.as_object().unwrap().clone());
+            let Some(scenario) = scenarios::fitting_with(suite, &Worlds::ours(), &params).into_iter().next()
+            else {
+                assert_ne!(draw, &draws[0], "no scenario fits {}", suite.name);
+                continue;
+            };
+            let looks = suite.looks(&Worlds::ours(), &params, &scenario);
+            assert_eq!(looks.odds, looks.stated, "{} {params}", suite.name);
+            assert!(looks.odds == 0 || looks.odds == looks.decisions, "{} {params}: {looks:?}", suite.name);
+            drawing += u32::from(looks.odds > 0);
+            silent += u32::from(looks.odds == 0);
+            masking += u32::from(looks.masked > 0);
+        }
+    }
+    assert!(drawing >= 20 && masking >= 20 && silent >= 2, "{drawing} {masking} {silent}");
+}
+
 /// Global and local components: every split world, with and without a warm-up.
 #[test]
 fn split_worlds_keep_the_contract_with_other_parameters_too() {

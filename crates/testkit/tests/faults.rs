@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use cahoots_testkit::faults::{Bug, Cases, Plan, Totals, command, interrupted, run, run_all, shrink};
+use cahoots_testkit::faults::{Bug, Cases, NAMED, Plan, Totals, command, interrupted, run, run_all, shrink};
 use cahoots_testkit::lockstep::ours;
 
 static CASES: LazyLock<Cases> = LazyLock::new(|| Cases::new(ours()));
@@ -44,6 +44,17 @@ fn a_thousand_schedules_break_nothing() {
     );
 }
 
+/// Apps with names of their own for decisions, which defer some and give some rewards in parts.
+#[test]
+fn schedules_with_names_break_nothing() {
+    let seeds = NAMED..NAMED + 300;
+    let named = seeds.clone().filter(|seed| Plan::of(*seed, &CASES).named).count() as u64;
+    match run_all(seeds, &CASES, None) {
+        Ok(totals) => assert!(named > 150 && totals.acknowledged > 40 * 300, "{named}: {totals:?}"),
+        Err((seed, failure)) => panic!("{}", command::report(seed, &failure, &CASES)),
+    }
+}
+
 #[test]
 fn what_once_failed_does_not_fail_again() {
     for (seed, was_wrong) in ONCE {
@@ -51,6 +62,11 @@ fn what_once_failed_does_not_fail_again() {
             panic!("{was_wrong}: {}", command::report(*seed, &failure, &CASES));
         }
     }
+}
+
+#[test]
+fn a_federation_has_begun_from_its_prior_or_has_not_begun() {
+    interrupted::beginning();
 }
 
 #[test]
@@ -73,7 +89,11 @@ fn the_same_seed_is_the_same_schedule() {
 }
 
 fn found(bug: Bug, words: &[&str]) {
-    let Err((seed, failure)) = run_all(0..SEEDS, &CASES, Some(bug)) else {
+    found_from(0, bug, words);
+}
+
+fn found_from(first: u64, bug: Bug, words: &[&str]) {
+    let Err((seed, failure)) = run_all(first..first + SEEDS, &CASES, Some(bug)) else {
         panic!("{bug:?} is not found within {SEEDS} seeds");
     };
     println!("{bug:?} is found by seed {seed}: {}", failure.words);
@@ -116,4 +136,9 @@ fn a_dropped_fact_is_found() {
 #[test]
 fn reused_noise_is_found() {
     found(Bug::ReuseNoise, &["draws the same noise again"]);
+}
+
+#[test]
+fn a_forgotten_ticket_is_found() {
+    found_from(NAMED, Bug::ForgetTicket, &["forgotten", "other tickets", "asked again"]);
 }

@@ -28,6 +28,8 @@ fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let (second, federation) = (Duration::from_secs(1), "strangers".to_string());
     let mut coordinator = Coordinator::start(CoordinatorConfig {
+        warm_start: None,
+        plan: None,
         known: known.clone(),
         federation: federation.clone(),
         store: folder.path().join("coordinator"),
@@ -57,11 +59,17 @@ fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
             terms: None,
             tick: second,
             expiry: Duration::from_secs(3600),
+            default_reward: None,
             snapshot_every: 1000,
             longest_pause: second,
             limits: Default::default(),
             security: Default::default(),
             privacy: None,
+            gain: Default::default(),
+            telemetry: Default::default(),
+            apprentice: None,
+            personalizer: Default::default(),
+            decisions: None,
         })
         .unwrap()
     };

@@ -1,5 +1,6 @@
 //! The client of async-linucb.
 
+use cahoots_core::policy::Distribution;
 use cahoots_core::{
     ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Seat, Stream, UserId,
 };
@@ -55,6 +56,10 @@ impl Learner for Client {
 
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
         self.model.choose(arms, rng)
+    }
+
+    fn odds(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        self.model.odds(arms, rng)
     }
 
     fn drain(&mut self, cx: &mut Cx<'_, LinearMsg>) {

@@ -11,7 +11,7 @@ pub use client::Client;
 pub use params::{NewClient, Params, Valid};
 pub use server::Server;
 
-use cahoots_core::{Algorithm, ParamError, Seat, Setting};
+use cahoots_core::{Algorithm, Alone, ParamError, Prior, Seat, Setting};
 
 use crate::kit::linear::LinearMsg;
 
@@ -46,8 +46,16 @@ impl Algorithm for AsyncLinucb {
         server.change(valid);
     }
 
+    fn alone(valid: &Valid, _seat: &Seat) -> Option<Alone> {
+        valid.linear.alone()
+    }
+
     fn takes_masks(_valid: &Valid) -> bool {
         true
+    }
+
+    fn prior_kind(_valid: &Valid) -> Result<String, String> {
+        Ok(Prior::LINEAR.into())
     }
 
     fn client(valid: &Valid, seat: &Seat) -> Client {

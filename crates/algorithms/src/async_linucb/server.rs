@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use cahoots_core::{
-    Cx, LinearStats, Machine, Membership, Misbehaviour, NodeId, Plausible, Private, Ruling, View,
+    Cx, Learnt, LinearStats, Machine, Membership, Misbehaviour, NodeId, Plausible, Prior, Private, Ruling,
+    View,
 };
 use serde::{Deserialize, Serialize};
 
 use super::params::{NewClient, Valid};
-use crate::kit::linear::{Apart, DownloadIndex, LinearMsg, Signal, Standing};
+use crate::kit::linear::{Apart, DownloadIndex, LinearMsg, Signal, Standing, prior as kit};
 
 /// Merges uploads, sends views to those that lag behind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,6 +18,7 @@ pub struct Server {
     ridge: f64,
     plausible: Plausible,
     new_client: NewClient,
+    /// What everyone begins from: no data, or what others have handed on.
     nothing: Arc<View>,
     view: Arc<View>,
     clients: DownloadIndex<NodeId>,
@@ -86,7 +88,8 @@ impl Server {
             return;
         }
         self.view = view.clone();
-        let (log_det, nothing) = (self.log_det(), self.nothing.clone());
+        // Who is paused counts as having no data at all, so that whatever there is makes up for what it missed.
+        let (log_det, nothing) = (self.log_det(), View::new(0, self.nothing.stats().emptied()));
         self.clients.renew(&view, log_det, &nothing, self.ridge, |client, merged| {
             cx.send(client, LinearMsg::Download { view: view.clone(), merged });
         });
@@ -135,12 +138,38 @@ impl Machine for Server {
         self.apart.check()
     }
 
+    fn prior(&self) -> Result<Prior, String> {
+        Ok(Prior::Linear(self.view.stats().clone()))
+    }
+
+    fn takes_prior(&self, prior: &Prior) -> Result<(), String> {
+        if self.view.version() > 0 || self.clients.receivers().next().is_some() {
+            return Err(kit::BEGUN.into());
+        }
+        kit::begin_from(prior, self.nothing.stats(), &self.plausible, self.ridge).map(|_| ())
+    }
+
+    /// It takes the place of nothing, for everyone who joins and when someone is forgotten.
+    fn on_prior(&mut self, prior: Prior, _cx: &mut Cx<'_, LinearMsg>) {
+        if let Ok(view) = kit::begin_from(&prior, self.nothing.stats(), &self.plausible, self.ridge) {
+            (self.nothing, self.view) = (view.clone(), view);
+        }
+    }
+
     fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, LinearMsg>) {
         match ruling {
             Ruling::Quarantined(client) => self.clients.pause(client),
             Ruling::Restored(client) => self.clients.resume(client),
             Ruling::Forgotten(client) => self.forget(client, cx),
         }
+    }
+
+    fn observations(&self) -> Option<u64> {
+        Some(self.view.stats().count)
+    }
+
+    fn learnt(&self, _most: usize) -> (Vec<Learnt>, usize) {
+        (vec![Learnt::of_view(&self.view, self.ridge)], 1)
     }
 
     fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, LinearMsg>) {
@@ -152,9 +181,16 @@ impl Machine for Server {
                 cx.send(client, LinearMsg::Download { view, merged: 0 });
             }
             Membership::Joined(client) => {
-                // Algorithm 2, line 7: all of V_g is in a newcomer's buffer.
-                let had = self.nothing.factor(self.ridge).log_det();
-                self.clients.place(client, Standing::with(self.nothing.clone(), 0), had);
+                // Algorithm 2, line 7: all of V_g is in a newcomer's buffer, but for what everyone begins from.
+                let view = self.nothing.clone();
+                self.clients.place(
+                    client,
+                    Standing::with(view.clone(), 0),
+                    view.factor(self.ridge).log_det(),
+                );
+                if view.version() > 0 {
+                    cx.send(client, LinearMsg::Download { view, merged: 0 });
+                }
             }
             Membership::Left(client) => self.clients.remove(client),
         }

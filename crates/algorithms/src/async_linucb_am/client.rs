@@ -1,6 +1,6 @@
 //! The client of async-linucb-am.
 
-use cahoots_core::policy::{Confidence, LinearPolicy, pick_open};
+use cahoots_core::policy::{Confidence, Distribution, LinearPolicy, pick_open};
 use cahoots_core::{
     ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Scores, Seat, Stream,
     UserId,
@@ -148,6 +148,16 @@ impl Learner for Client {
         let mut context = arms.context(picked.arm);
         context.extend_from_slice(&arms.local_context(picked.arm));
         picked.keeping(Chosen { context })
+    }
+
+    fn odds(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        match &self.warm_up {
+            Some(warm_up) => {
+                self.global.renew();
+                warm_up.odds(arms, rng)
+            }
+            None => Distribution::if_certain(self.choose(user, arms, rng).picked, arms),
+        }
     }
 
     fn drain(&mut self, cx: &mut Cx<'_, LinearMsg>) {

@@ -11,7 +11,7 @@ mod warm_up;
 pub use client::Client;
 pub use params::{Params, Valid};
 
-use cahoots_core::{Algorithm, ParamError, Seat, Setting};
+use cahoots_core::{Algorithm, Alone, ParamError, Seat, Setting};
 
 use crate::async_linucb::Server;
 use crate::kit::linear::LinearMsg;
@@ -44,8 +44,19 @@ impl Algorithm for AsyncLinucbAm {
         server.change(&valid.shared);
     }
 
+    /// State 0 for ever: LinUCB on stacked features. Two parameters of length 1 have length sqrt 2 together.
+    fn alone(valid: &Valid, seat: &Seat) -> Option<Alone> {
+        let alone = Alone::new(warm_up::stacked_policy(valid, seat), valid.ridge());
+        alone.map(|alone| alone.with_norm(std::f64::consts::SQRT_2))
+    }
+
     fn takes_masks(_valid: &Valid) -> bool {
         true
+    }
+
+    /// Partial rewards are what is left for the global component: no log has them, and no other algorithm.
+    fn prior_kind(_valid: &Valid) -> Result<String, String> {
+        Ok("linear-global".into())
     }
 
     fn client(valid: &Valid, seat: &Seat) -> Client {

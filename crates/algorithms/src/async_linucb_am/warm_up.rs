@@ -2,13 +2,13 @@
 //! enough data to tell the global component from the local one.
 
 use cahoots_core::linalg::rank;
-use cahoots_core::policy::{LinearPolicy, Rule};
+use cahoots_core::policy::{Distribution, LinearPolicy, Rule};
 use cahoots_core::{ArmSet, Buffered, LinearStats, Picked, Seat, Stream, Symmetric, Tiles};
 use serde::{Deserialize, Serialize};
 
 use super::alternate::{Alternation, Sums};
 use super::params::Valid;
-use crate::kit::linear::choose_by;
+use crate::kit::linear::{choose_by, odds_by};
 
 /// A client in State 0. Its data are kept as sums over stacked features, which is
 /// all that the alternation needs of them.
@@ -23,15 +23,20 @@ pub(super) struct WarmUp {
     same: bool,
 }
 
+/// LinUCB on stacked features.
+pub(super) fn stacked_policy(valid: &Valid, seat: &Seat) -> LinearPolicy {
+    LinearPolicy {
+        rule: Rule::LinUcb,
+        confidence: valid.confidence(0.0, seat.dim + seat.local_dim),
+        sampling_scale: 0.0,
+        perturbation: 1.0,
+    }
+}
+
 impl WarmUp {
     pub(super) fn new(valid: &Valid, seat: &Seat) -> Self {
         let stacked = seat.dim + seat.local_dim;
-        let policy = LinearPolicy {
-            rule: Rule::LinUcb,
-            confidence: valid.confidence(0.0, stacked),
-            sampling_scale: 0.0,
-            perturbation: 1.0,
-        };
+        let policy = stacked_policy(valid, seat);
         let known = Buffered::new(valid.ridge(), valid.nothing(stacked));
         WarmUp { known, policy, dim: seat.dim, multi_task: valid.multi_task, same: true }
     }
@@ -39,6 +44,11 @@ impl WarmUp {
     /// Eq. (5).
     pub(super) fn choose(&self, arms: ArmSet<'_>, rng: &mut Stream) -> Picked {
         choose_by(&self.known, &self.policy, arms.with_features(&stacked(arms)), rng)
+    }
+
+    /// How likely that is to be each arm.
+    pub(super) fn odds(&self, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        odds_by(&self.known, &self.policy, arms.with_features(&stacked(arms)), rng)
     }
 
     /// Algorithm 5, line 10.

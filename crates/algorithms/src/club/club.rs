@@ -1,6 +1,6 @@
 //! CLUB at one local server: a graph that only loses edges, a model for each of its components.
 
-use cahoots_core::policy::LinearPolicy;
+use cahoots_core::policy::{Distribution, LinearPolicy};
 use cahoots_core::{ArmSet, Choice, Cx, Learner, LinearStats, Seat, Silence, Stream, UserId, hears_nothing};
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,12 @@ impl Club {
 
     fn position(&self, user: UserId) -> Option<usize> {
         self.members.iter().position(|member| member.id == user)
+    }
+
+    /// What a user is chosen for by.
+    fn known_of(&self, user: UserId) -> &Knowledge {
+        let group = self.position(user).map_or(0, |position| self.members[position].group);
+        &self.components[group as usize].1
     }
 
     /// A user that nobody announced: like everyone until seen otherwise.
@@ -96,9 +102,12 @@ impl Learner for Club {
     type Pending = ChosenFor;
 
     fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<ChosenFor> {
-        let group = self.position(user).map_or(0, |position| self.members[position].group);
-        let picked = self.components[group as usize].1.choose(&self.policy, arms, rng);
+        let picked = self.known_of(user).choose(&self.policy, arms, rng);
         picked.keeping(ChosenFor { user, context: arms.context(picked.arm) })
+    }
+
+    fn odds(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        self.known_of(user).odds(&self.policy, arms, rng)
     }
 
     fn observe(&mut self, pending: ChosenFor, reward: f64, cx: &mut Cx<'_, Silence>) {

@@ -1,6 +1,6 @@
 //! SCLUB at one local server: clusters are sets, which users leave and which are merged again.
 
-use cahoots_core::policy::LinearPolicy;
+use cahoots_core::policy::{Distribution, LinearPolicy};
 use cahoots_core::{ArmSet, Choice, Cx, Learner, LinearStats, Seat, Silence, Stream, UserId, hears_nothing};
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,12 @@ impl Sclub {
 
     fn position(&self, user: UserId) -> Option<usize> {
         self.members.iter().position(|member| member.id == user)
+    }
+
+    /// What a user is chosen for by.
+    fn known_of(&self, user: UserId) -> &Knowledge {
+        let group = self.position(user).map_or(0, |position| self.members[position].group);
+        &self.sets[group as usize].knowledge
     }
 
     fn admit(&mut self, user: UserId) -> usize {
@@ -164,9 +170,12 @@ impl Learner for Sclub {
     type Pending = ChosenFor;
 
     fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<ChosenFor> {
-        let group = self.position(user).map_or(0, |position| self.members[position].group);
-        let picked = self.sets[group as usize].knowledge.choose(&self.policy, arms, rng);
+        let picked = self.known_of(user).choose(&self.policy, arms, rng);
         picked.keeping(ChosenFor { user, context: arms.context(picked.arm) })
+    }
+
+    fn odds(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        self.known_of(user).odds(&self.policy, arms, rng)
     }
 
     fn observe(&mut self, pending: ChosenFor, reward: f64, cx: &mut Cx<'_, Silence>) {

@@ -55,6 +55,7 @@ pub struct Valid {
 impl Solitary for Disjoint {
     const NAME: &'static str = "disjoint-linucb";
     const SUMMARY: &'static str = "a LinUCB for each arm, one learner per client, for arms that are the same at every decision; no communication";
+    const BY_POSITION: bool = true;
     type Params = Params;
     type Valid = Valid;
     type Client = Client;

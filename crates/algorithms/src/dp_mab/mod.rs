@@ -103,6 +103,10 @@ impl Algorithm for CdpMab {
         Some(REWARDS)
     }
 
+    fn prior_kind(_valid: &Self::Valid) -> Result<String, String> {
+        Err(crate::kit::arms::NO_PRIOR.into())
+    }
+
     fn client(valid: &CdpValid, seat: &Seat) -> CdpClient {
         CdpClient::new(
             valid.rules.clone(),
@@ -168,6 +172,10 @@ impl Algorithm for DdpMab {
 
     fn topology(valid: &DdpValid) -> Option<(Topology, Vec<NodeId>)> {
         Some((valid.topology.clone(), Vec::new()))
+    }
+
+    fn prior_kind(_valid: &Self::Valid) -> Result<String, String> {
+        Err(crate::kit::arms::NO_PRIOR.into())
     }
 
     fn client(valid: &DdpValid, seat: &Seat) -> DdpClient {
@@ -251,6 +259,10 @@ impl Algorithm for HdpMab {
     fn topology(valid: &HdpValid) -> Option<(Topology, Vec<NodeId>)> {
         let sinks = valid.components.iter().map(|component| component.sink).collect();
         Some((valid.topology.clone(), sinks))
+    }
+
+    fn prior_kind(_valid: &Self::Valid) -> Result<String, String> {
+        Err(crate::kit::arms::NO_PRIOR.into())
     }
 
     fn client(valid: &HdpValid, seat: &Seat) -> HdpClient {

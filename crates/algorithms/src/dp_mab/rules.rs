@@ -76,6 +76,21 @@ impl Rules {
         (self.log(active, r) / (2.0 * n * pulls)).sqrt() + self.noise_radius(r) / pulls
     }
 
+    /// C(r) of an average over `clients` of the N: as wide as that is where they are fewer. Its first term goes by the root of
+    /// N over them, its second by no more than N over them. None where the noise's part is as printed, which does not hold
+    /// where few take part.
+    pub(super) fn radius_over(&self, r: u64, active: usize, pulls: u64, clients: f64) -> Option<f64> {
+        let fewer = (f64::from(self.noise.participants) / clients).max(1.0);
+        (!self.as_printed).then(|| fewer * self.radius(r, active, pulls))
+    }
+
+    /// The probability with which a mean lies within C(r), in any round r. Hoeffding: the mean of rewards is beyond the first
+    /// term with probability 2 e^-L, L = log(8 |I| r^2 T). The noise is beyond the second only if that of one of r epochs is
+    /// beyond its r-th part, which has probability 2 e^-L each. (2 + 2 r) / (8 |I| r^2 T) is at most 1 / (2 T).
+    pub(super) fn sure(&self) -> f64 {
+        1.0 - 0.5 / self.horizon
+    }
+
     /// The second term of C(r), times S(r).
     fn noise_radius(&self, r: u64) -> f64 {
         let n = f64::from(self.noise.participants);

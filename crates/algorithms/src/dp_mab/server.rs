@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cahoots_core::{ArmIndex, Custom, Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId, Patience};
+use cahoots_core::{
+    ArmIndex, ArmMean, Custom, Cx, Fact, Gather, Learnt, Machine, Membership, Misbehaviour, NodeId, Patience,
+    Sure,
+};
 use serde::{Deserialize, Serialize};
 
 use super::REPORT;
@@ -11,7 +14,7 @@ use super::message::{MabMsg, Sum};
 use super::rules::{Rules, average};
 use super::shares::Shares;
 use super::sums::{Outcome, Sums};
-use crate::kit::arms::{ActiveArms, ArmMsg, FORGETS_NOT};
+use crate::kit::arms::{ActiveArms, ArmMsg, FORGETS_NOT, Told};
 
 /// Lines 11 to 15 of Algorithm 1, Lines 12 to 16 of Algorithm 5.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,6 +47,9 @@ pub struct Server {
     shares: Option<Shares>,
     /// Sums in place of means, where nobody is to see more than those.
     sums: Option<Sums>,
+    /// What is shown, where there are no sums: no part of the state.
+    #[serde(skip)]
+    told: Told,
 }
 
 /// Ways to count the communication of a round.
@@ -90,6 +96,7 @@ impl Server {
             decided: Vec::new(),
             round: Gather::open([], None),
             shares,
+            told: Told::default(),
         }
     }
 
@@ -162,6 +169,7 @@ impl Server {
         let pulls = self.rules.pulls(self.epoch, self.active.len(), self.before);
         let rows = parts.iter().map(|(node, row)| (self.weight(node), &row[..]));
         let means = average(self.active.len(), rows);
+        self.tell(&means, parts.keys().map(|node| self.weight(node)).sum(), pulls);
         let radius = self.rules.radius(self.epoch, self.active.len(), pulls);
         self.decide(&means, radius, pulls, cx);
     }
@@ -215,6 +223,17 @@ impl Server {
     /// What the mean of someone who has answered weighs, though it may have left since.
     fn weight(&self, node: &NodeId) -> f64 {
         self.sources.get(node).or(self.away.get(node)).copied().unwrap_or(0.0)
+    }
+
+    /// Means that are shown: over `clients` of them, each of which has pulled each active arm `pulls` times.
+    fn tell(&mut self, means: &[f64], clients: f64, pulls: u64) {
+        let radius = self.rules.radius_over(self.epoch, self.active.len(), pulls, clients);
+        // As printed, a component weighs 1, whatever its size.
+        let counted = self.trees.is_empty() || !self.rules.as_printed;
+        let pulls = counted.then_some((clients as u64).saturating_mul(pulls));
+        for (arm, value) in self.active.iter().zip(means) {
+            self.told.tell(*arm, ArmMean { value: *value, radius, pulls });
+        }
     }
 
     /// A new machine under an old number. It is told all that was decided, explores what the others have
@@ -319,6 +338,24 @@ impl Machine for Server {
         if let Some(sums) = &self.sums {
             sums.wake(self.patience.deadline, cx);
         }
+    }
+
+    /// Only sums say how many pulls are in them and stay in the state. Of means the server knows that, too, when a round
+    /// closes, but it keeps neither them nor who had sent them.
+    fn observations(&self) -> Option<u64> {
+        let sums = self.sums.as_ref()?;
+        Some(self.rules.all_arms().into_iter().map(|arm| sums.pulls(arm)).sum())
+    }
+
+    /// What was averaged or summed, with C(r).
+    fn learnt(&self, _most: usize) -> (Vec<Learnt>, usize) {
+        let all = self.rules.all_arms();
+        let told = match &self.sums {
+            Some(sums) => &sums.told(self.epoch, &self.rules),
+            None => &self.told,
+        };
+        let learnt = told.learnt(all, &self.active, Sure::Chance(self.rules.sure()));
+        (vec![Learnt { observations: self.observations(), ..learnt }], 1)
     }
 
     fn waiting_for(&self) -> Vec<NodeId> {

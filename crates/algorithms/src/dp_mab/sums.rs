@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use cahoots_core::{ArmIndex, ArmStats, Cx, Misbehaviour, NodeId, Tick};
+use cahoots_core::{ArmIndex, ArmMean, ArmStats, Cx, Misbehaviour, NodeId, Tick};
 use cahoots_privacy::aggregation::{Collector, Down, GroupSum, LaplaceShares, Step, Up};
 use serde::{Deserialize, Serialize};
 
 use super::message::MabMsg;
 use super::rules::Rules;
+use crate::kit::arms::Told;
 
 /// Rounds so far, and the present one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -84,7 +85,7 @@ impl Sums {
         }
     }
 
-    #[cfg(test)]
+    /// Pulls of an arm that are in all sums.
     pub(super) fn pulls(&self, arm: ArmIndex) -> u64 {
         self.totals.count(arm)
     }
@@ -176,6 +177,18 @@ impl Sums {
         }
         self.noise += noise;
         Ok(())
+    }
+
+    /// What is shown of each arm in the sums, up to round `epoch`.
+    pub(super) fn told(&self, epoch: u64, rules: &Rules) -> Told {
+        let mut told = Told::default();
+        for arm in rules.all_arms() {
+            let (Some(value), pulls) = (self.totals.mean(arm), self.totals.count(arm)) else { continue };
+            // The noise of all rounds, though an arm that was given up has that of some.
+            let radius = rules.radius_of_sums(epoch, rules.arms as usize, pulls, self.noise);
+            told.tell(arm, ArmMean { value, radius: Some(radius), pulls: Some(pulls) });
+        }
+        told
     }
 
     /// Means of the active arms over all rounds, and C(r).

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cahoots_core::graph::Graph;
 use cahoots_core::homogeneity::{HomogeneityTest, Sample, chi_square};
-use cahoots_core::policy::LinearPolicy;
+use cahoots_core::policy::{Distribution, LinearPolicy};
 use cahoots_core::{ArmSet, Choice, Cx, Learner, LinearStats, Silence, Stream, UserId, View, hears_nothing};
 use serde::{Deserialize, Serialize};
 
@@ -145,6 +145,10 @@ impl Learner for Dynamic {
         let known = Knowledge::of(self.neighbourhood(user), self.ridge);
         let picked = known.choose(&self.policy, arms, rng);
         picked.keeping(ChosenFor { user, context: arms.context(picked.arm) })
+    }
+
+    fn odds(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        Knowledge::of(self.neighbourhood(user), self.ridge).odds(&self.policy, arms, rng)
     }
 
     fn observe(&mut self, pending: ChosenFor, reward: f64, cx: &mut Cx<'_, Silence>) {

@@ -1,7 +1,7 @@
 #![doc = include_str!("README.md")]
 #![doc = include_str!("PARAMETERS.md")]
 
-use cahoots_core::policy::Exp3;
+use cahoots_core::policy::{Distribution, Exp3};
 use cahoots_core::{
     ArmIndex, ArmSet, Choice, Cx, Learner, ParamError, Picked, Setting, Silence, Stream, UserId,
     hears_nothing,
@@ -55,6 +55,10 @@ impl Learner for Client {
         let distribution = self.exp3.distribution(arms);
         let picked = Picked::drawn(&distribution, rng);
         picked.keeping(Drawn { arm: picked.arm, probability: distribution.of(picked.arm) })
+    }
+
+    fn odds(&mut self, _user: UserId, arms: ArmSet<'_>, _rng: &mut Stream) -> Option<Distribution> {
+        Some(self.exp3.distribution(arms))
     }
 
     fn observe(&mut self, drawn: Drawn, reward: f64, _cx: &mut Cx<'_, Silence>) {

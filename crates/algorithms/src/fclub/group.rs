@@ -93,6 +93,13 @@ impl Group {
         self.locals.receivers()
     }
 
+    /// Servers that have a local cluster here.
+    pub(super) fn clients(&self) -> Vec<NodeId> {
+        let mut clients: Vec<NodeId> = self.members().map(|(server, _)| server).collect();
+        clients.dedup();
+        clients
+    }
+
     fn place(&mut self, local: Local, standing: Standing) {
         // Noise may have made it indefinite: then it is served at once.
         let had = standing.log_det(self.ridge).unwrap_or(f64::NEG_INFINITY);

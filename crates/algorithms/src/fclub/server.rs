@@ -5,7 +5,9 @@ mod gone;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cahoots_core::graph::Graph;
-use cahoots_core::{Cx, Fact, LinearStats, Machine, Membership, Misbehaviour, NodeId, Private, Ruling, View};
+use cahoots_core::{
+    Cx, Fact, Learnt, LinearStats, Machine, Membership, Misbehaviour, NodeId, Private, Ruling, View,
+};
 use serde::{Deserialize, Serialize};
 
 use super::definite;
@@ -336,6 +338,29 @@ impl Machine for GlobalServer {
             Ruling::Forgotten(node) => self.forget(node, cx),
             Ruling::Restored(_) => {}
         }
+    }
+
+    fn observations(&self) -> Option<u64> {
+        Some(self.groups.iter().map(|group| group.view().stats().count).sum())
+    }
+
+    fn groups(&self) -> Vec<Vec<NodeId>> {
+        if self.rules.clustering.is_none() {
+            return Vec::new();
+        }
+        self.groups.iter().map(Group::clients).collect()
+    }
+
+    fn learnt(&self, most: usize) -> (Vec<Learnt>, usize) {
+        let model = |group: &Group| {
+            let mut learnt = Learnt::of_view(group.view(), group.ridge());
+            if self.rules.is_noisy() {
+                // The width of an estimate from perturbed sums is another.
+                learnt.weights.iter_mut().for_each(|weight| weight.width = None);
+            }
+            learnt.of(group.clients())
+        };
+        (self.groups.iter().take(most).map(model).collect(), self.groups.len())
     }
 
     fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, FclubMsg>) {

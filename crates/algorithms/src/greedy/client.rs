@@ -1,6 +1,6 @@
 //! A learner for arms of either kind: the linear kit's where they have features, the K-armed one's where they have none.
 
-use cahoots_core::policy::ByMeans;
+use cahoots_core::policy::{ByMeans, Distribution};
 use cahoots_core::{ArmIndex, ArmSet, Choice, Cx, Learner, Silence, Stream, UserId, hears_nothing};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,13 @@ impl Learner for Client {
                 let Choice { picked, pending } = client.choose(user, arms, rng);
                 picked.keeping(Kept::Arms(pending))
             }
+        }
+    }
+
+    fn odds(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        match self {
+            Client::Linear(client) => client.odds(user, arms, rng),
+            Client::Arms(client) => client.odds(user, arms, rng),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The client of the hetofed family.
 
+use cahoots_core::policy::Distribution;
 use cahoots_core::{
     ArmSet, Buffered, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, Picked, Seat, Stream, UserId,
 };
@@ -137,6 +138,14 @@ impl Learner for Client {
             return Picked::any(arm, arms.open()).keeping(Chosen { context: arms.context(arm) });
         }
         self.model.choose(arms, rng)
+    }
+
+    fn odds(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        if self.random_pulls.is_random() {
+            self.model.renew();
+            return Some(Distribution::uniform(arms));
+        }
+        self.model.odds(arms, rng)
     }
 
     fn drain(&mut self, cx: &mut Cx<'_, LinearMsg>) {

@@ -20,7 +20,7 @@ pub use params::{Bound, NamedBound, Params, Sharing, TestParams, Valid};
 pub use server::Server;
 pub use threshold::SyncThreshold;
 
-use cahoots_core::{Algorithm, ParamError, Seat, Setting};
+use cahoots_core::{Algorithm, Alone, ParamError, Seat, Setting};
 use serde::{Deserialize, Serialize};
 
 use crate::kit::linear::LinearMsg;
@@ -63,6 +63,10 @@ macro_rules! family {
 
             fn change_client(valid: &Valid, client: &mut Client) {
                 client.change(valid);
+            }
+
+            fn alone(valid: &Valid, _seat: &Seat) -> Option<Alone> {
+                valid.linear.alone()
             }
 
             fn takes_masks(_valid: &Valid) -> bool {

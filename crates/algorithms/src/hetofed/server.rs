@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cahoots_core::{
-    Cx, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, Plausible, Ruling, Tick,
-    View, plausible,
+    Cx, Gather, Learnt, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, Plausible, Ruling,
+    Tick, View, plausible,
 };
 use serde::{Deserialize, Serialize};
 
@@ -348,6 +348,24 @@ impl Machine for Server {
             Ruling::Restored(client) => self.readmit(client, cx),
             Ruling::Forgotten(client) => self.forget(client, cx),
         }
+    }
+
+    fn observations(&self) -> Option<u64> {
+        Some(self.members.values().map(|member| member.own.count).sum())
+    }
+
+    fn groups(&self) -> Vec<Vec<NodeId>> {
+        self.clusters.list().to_vec()
+    }
+
+    fn learnt(&self, most: usize) -> (Vec<Learnt>, usize) {
+        let list = self.clusters.list();
+        let model = |cluster: &Vec<NodeId>| {
+            let mut sum = self.nothing.stats().clone();
+            cluster.iter().filter_map(|client| self.own(*client)).for_each(|own| sum.merge(own));
+            Learnt::linear(&sum, self.ridge).of(cluster.clone())
+        };
+        (list.iter().take(most).map(model).collect(), list.len())
     }
 
     fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, LinearMsg>) {

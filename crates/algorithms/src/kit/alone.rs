@@ -16,6 +16,8 @@ pub trait Solitary: 'static {
     const NAME: &'static str;
     /// [`Algorithm::SUMMARY`].
     const SUMMARY: &'static str;
+    /// [`Algorithm::BY_POSITION`].
+    const BY_POSITION: bool = false;
     /// What a user writes.
     type Params: Clone + Serialize + DeserializeOwned + JsonSchema + Send + Sync;
     /// What has been checked.
@@ -47,6 +49,7 @@ impl<S: Solitary> Algorithm for Alone<S> {
     const NAME: &'static str = S::NAME;
     const SUMMARY: &'static str = S::SUMMARY;
     const MEMBERSHIP: &'static str = ALONE;
+    const BY_POSITION: bool = S::BY_POSITION;
     type Params = S::Params;
     type Valid = S::Valid;
     type Msg = Silence;

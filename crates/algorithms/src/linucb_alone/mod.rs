@@ -2,7 +2,7 @@
 #![doc = include_str!("PARAMETERS.md")]
 
 use cahoots_core::policy::PolicyKind;
-use cahoots_core::{Algorithm, ParamError, Seat, Seating, Setting, Silence, Silent};
+use cahoots_core::{Algorithm, Alone, ParamError, Seat, Seating, Setting, Silence, Silent};
 
 use crate::kit::linear::{AloneClient, LinearParams, LinearValid};
 
@@ -27,6 +27,10 @@ impl Algorithm for LinucbAlone {
 
     fn check(params: LinearParams, setting: &Setting) -> Result<LinearValid, ParamError> {
         params.check(setting)
+    }
+
+    fn alone(valid: &LinearValid, _seat: &Seat) -> Option<Alone> {
+        valid.alone()
     }
 
     fn takes_masks(_valid: &LinearValid) -> bool {
@@ -58,6 +62,10 @@ impl Algorithm for LintsAlone {
         }
         params.policy = PolicyKind::LinTs;
         params.check(setting)
+    }
+
+    fn alone(valid: &LinearValid, _seat: &Seat) -> Option<Alone> {
+        valid.alone()
     }
 
     fn takes_masks(_valid: &LinearValid) -> bool {

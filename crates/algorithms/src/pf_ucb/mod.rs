@@ -3,6 +3,7 @@
 
 pub mod bounds;
 mod client;
+mod known;
 mod lengths;
 mod params;
 mod rules;
@@ -82,6 +83,10 @@ macro_rules! algorithm {
 
             fn personalization(valid: &Valid) -> Option<f64> {
                 Some(valid.rules.alpha)
+            }
+
+            fn prior_kind(_valid: &Valid) -> Result<String, String> {
+                Err(crate::kit::arms::NO_PRIOR.into())
             }
 
             fn client(valid: &Valid, seat: &Seat) -> Client {

@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cahoots_core::{ArmIndex, Cx, Fact, Gather, Machine, Membership, Misbehaviour, NodeId, Patience, Tick};
+use cahoots_core::{
+    ArmIndex, Cx, Fact, Gather, Learnt, Machine, Membership, Misbehaviour, NodeId, Patience, Tick,
+};
 use serde::{Deserialize, Serialize};
 
+use super::known::Known;
 use super::params::Valid;
 use super::rules::Rules;
 use super::{ASK, READY, Upload};
@@ -23,6 +26,9 @@ pub struct Server {
     /// A(p).
     active: Vec<ArmIndex>,
     stage: Stage,
+    /// What is shown: no part of the state.
+    #[serde(skip)]
+    known: Known,
 }
 
 /// What is awaited.
@@ -48,6 +54,7 @@ impl Server {
             phase: 1,
             active: rules.all_arms(),
             stage: Stage::Over,
+            known: Known::default(),
             rules,
         };
         server.open_phase();
@@ -109,12 +116,18 @@ impl Server {
             Stage::Means(means) => {
                 let present = self.present(&means);
                 let parts = means.into_parts();
+                let all = self.members.iter().all(|client| parts.contains_key(client));
                 if parts.is_empty() {
+                    self.known.forget_lengths();
                     // All who were asked have left; those who were late go on with them that come next.
                     return self.next_phase(self.active.clone(), cx);
                 }
-                let arms = self.reported_arms();
+                let (arms, clients) = (self.reported_arms(), parts.len());
                 let means = average(arms.len(), parts.into_values());
+                self.known.tell(&self.rules, self.phase, clients, &arms, &means);
+                if !all {
+                    self.known.forget_lengths();
+                }
                 let sets = Gather::patient(present.iter().copied(), self.patience);
                 let asked = present.iter().copied().filter(|_| self.rules.enhanced);
                 self.stage = Stage::Sets { gaps: Gather::patient(asked, self.patience), sets };
@@ -196,6 +209,7 @@ impl Server {
     /// is, and waited for. Where their exploration is over, it is told the next phase with everyone, and nothing before:
     /// who was in this one and missed its end could not tell the next from one out of turn.
     fn welcome(&mut self, client: NodeId, cx: &mut Cx<'_, ArmMsg>) {
+        self.known.forget_lengths();
         let explores = match &mut self.stage {
             Stage::Ready(ready) => {
                 ready.expect(client);
@@ -325,6 +339,12 @@ impl Machine for Server {
     /// A deadline.
     fn on_wake(&mut self, cx: &mut Cx<'_, ArmMsg>) {
         self.advance(cx);
+    }
+
+    /// Means over the clients that reported. How many observations are in them nobody is told (no `observations`): clients
+    /// send means and not their numbers, and what would follow from lengths and active sets is not kept.
+    fn learnt(&self, _most: usize) -> (Vec<Learnt>, usize) {
+        (vec![self.known.learnt(&self.rules, &self.active)], 1)
     }
 
     fn waiting_for(&self) -> Vec<NodeId> {

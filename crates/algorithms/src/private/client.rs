@@ -1,5 +1,6 @@
 //! A client of the private family: it releases sums at public times, and decides with those of all who are alike.
 
+use cahoots_core::policy::Distribution;
 use cahoots_core::{
     ArmSet, Choice, Custom, Cx, Fact, Factor, Learner, LinearStats, Machine, Misbehaviour, NodeId, Seat,
     Stream, UserId,
@@ -106,6 +107,10 @@ impl Silo {
         if !parts.is_empty() {
             cx.send(self.server, Custom(Body::Release(parts)));
         }
+    }
+
+    fn nothing(&self) -> Knowledge {
+        Knowledge::of(LinearStats::empty(self.rules.dim), self.rules.ridge)
     }
 
     fn wake(&self, cx: &mut Cx<'_, PrivateMsg>) {
@@ -288,13 +293,17 @@ impl Learner for Silo {
     fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<ChosenFor> {
         let picked = match self.knowledge(user) {
             Some(known) => known.choose(&self.rules.policy, arms, rng),
-            None => {
-                let nothing = Knowledge::of(LinearStats::empty(self.rules.dim), self.rules.ridge);
-                nothing.choose(&self.rules.policy, arms, rng)
-            }
+            None => self.nothing().choose(&self.rules.policy, arms, rng),
         };
         let picked = picked.shifted(self.rules.rewards.middle);
         picked.keeping(ChosenFor { user, context: arms.context(picked.arm) })
+    }
+
+    fn odds(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        match self.knowledge(user) {
+            Some(known) => known.odds(&self.rules.policy, arms, rng),
+            None => self.nothing().odds(&self.rules.policy, arms, rng),
+        }
     }
 
     fn commit(&mut self, pending: &ChosenFor, _cx: &mut Cx<'_, PrivateMsg>) {

@@ -41,6 +41,11 @@ impl Gathering {
         self.rows.sum(self.collector.round()).map_or(0, |(sum, _)| sum.count)
     }
 
+    /// The last sum.
+    pub(super) fn sum(&self) -> Option<Summed> {
+        self.rows.sum(self.collector.round()).map(|(stats, variance)| Summed { stats, variance })
+    }
+
     pub(super) fn waiting_for(&self, joined: &BTreeSet<NodeId>) -> Vec<NodeId> {
         self.collector.waiting_for(joined).into_iter().collect()
     }

@@ -61,8 +61,18 @@ macro_rules! family {
                 Some(valid.rules.rewards.range)
             }
 
+            fn prior_kind(_valid: &Self::Valid) -> Result<String, String> {
+                Err("what it promises is about what its own clients release, with noise that is known; sums from elsewhere are \
+                     no part of that"
+                    .into())
+            }
+
             fn seats(_valid: &Self::Valid, _setting: &Setting) -> Seating {
                 Seating::PerHost
+            }
+
+            fn alone(valid: &Self::Valid, _seat: &Seat) -> Option<cahoots_core::Alone> {
+                valid.alone
             }
 
             fn takes_masks(_valid: &Self::Valid) -> bool {

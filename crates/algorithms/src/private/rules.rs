@@ -2,7 +2,9 @@
 
 use cahoots_core::plausible::Noised;
 use cahoots_core::policy::LinearPolicy;
-use cahoots_core::{Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Tick, Unit, UserId};
+use cahoots_core::{
+    Alone, Claim, LinearStats, Misbehaviour, ParamError, Plausible, Setting, Tick, Unit, UserId,
+};
 use cahoots_privacy::aggregation::{GroupNoise, NOT_PROTECTED, OBSERVER, Terms};
 use cahoots_privacy::{Batches, Budget, Calibration, Randomised, Schedule, calibration};
 use serde::{Deserialize, Serialize};
@@ -178,6 +180,9 @@ pub struct Valid {
     pub(crate) rules: Rules,
     /// Users of each client.
     pub(crate) users: Vec<Vec<UserId>>,
+    /// How a client would choose by its own data alone, without noise; `None` where nobody has these, or where what is learned
+    /// is not of rewards as they come.
+    pub(crate) alone: Option<Alone>,
 }
 
 /// Refuses a policy that needs more than what is released.
@@ -271,7 +276,9 @@ impl PrivateParams {
             apart,
             budget,
         };
-        Ok(Valid { rules, users: users_by_host(setting) })
+        let plain = self.trust != Trust::Nobody && !self.centred;
+        let alone = linear.alone().filter(|_| plain).map(|alone| alone.with_norm(norm));
+        Ok(Valid { rules, users: users_by_host(setting), alone })
     }
 }
 

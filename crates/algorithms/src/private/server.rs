@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use cahoots_core::{Custom, Cx, Fact, LinearStats, Machine, Membership, Misbehaviour, NodeId, Ruling};
+use cahoots_core::{
+    Custom, Cx, Fact, Learnt, LinearStats, Machine, Membership, Misbehaviour, NodeId, Ruling,
+};
 use serde::{Deserialize, Serialize};
 
 use super::gathering::Gathering;
@@ -13,6 +15,9 @@ use super::rules::{Rules, Valid};
 
 /// Sums of machines that have left, under the number of one that came back.
 const LEGACY: u32 = 1 << 24;
+
+/// Sums that are alike, by client and stream, and the sum of them.
+type Together = (Vec<(NodeId, u32)>, Arc<Summed>);
 
 /// Adds up what was released by those who are alike, once all have released or their time is over.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -71,27 +76,44 @@ impl Merger {
         Ok(())
     }
 
-    /// Everyone is sent the sums that they have a part in.
-    fn share(&mut self, cx: &mut Cx<'_, PrivateMsg>) {
-        self.heard.clear();
-        self.version += 1;
+    /// Sums over those who are alike.
+    fn grouped(&self) -> Vec<Together> {
         let keys: Vec<(NodeId, u32)> = self.latest.keys().copied().collect();
         let released: Vec<Released<'_>> = self
             .latest
             .values()
             .map(|(number, stats)| Released { stats, variance: self.rules.variance(*number, stats.count) })
             .collect();
-        let groups = grouping::groups(&released, &self.rules);
-        let mut mine: BTreeMap<NodeId, Vec<Shared>> = BTreeMap::new();
-        for members in &groups {
+        let summed = |members: Vec<usize>| {
             let mut sum = Summed { stats: LinearStats::empty(self.rules.dim), variance: 0.0 };
-            for &place in members {
+            for &place in &members {
                 sum.stats.merge(released[place].stats);
                 sum.variance += released[place].variance;
             }
-            let sum = Arc::new(sum);
+            (members.into_iter().map(|place| keys[place]).collect(), Arc::new(sum))
+        };
+        grouping::groups(&released, &self.rules).into_iter().map(summed).collect()
+    }
+
+    /// What a noisy sum says, as sure as it can be of it.
+    fn model(&self, Summed { stats, variance }: &Summed) -> Learnt {
+        let Some(weighing) = &self.rules.weighing else {
+            let mut learnt = Learnt::linear(stats, self.rules.ridge);
+            learnt.weights.iter_mut().for_each(|weight| weight.width = None);
+            return learnt;
+        };
+        Learnt::linear(&weighing.effective(stats, *variance), self.rules.ridge)
+    }
+
+    /// Everyone is sent the sums that they have a part in.
+    fn share(&mut self, cx: &mut Cx<'_, PrivateMsg>) {
+        self.heard.clear();
+        self.version += 1;
+        let groups = self.grouped();
+        let mut mine: BTreeMap<NodeId, Vec<Shared>> = BTreeMap::new();
+        for (members, sum) in &groups {
             let mut of: BTreeMap<NodeId, Vec<(u32, u32)>> = BTreeMap::new();
-            for (node, stream) in members.iter().map(|&place| keys[place]).filter(|(_, s)| *s < LEGACY) {
+            for &(node, stream) in members.iter().filter(|(_, stream)| *stream < LEGACY) {
                 of.entry(node).or_default().push((stream, self.latest[&(node, stream)].0));
             }
             for (node, streams) in of {
@@ -142,6 +164,11 @@ impl Merger {
             self.latest.insert((node, free), last);
         }
     }
+}
+
+fn clients(members: &[(NodeId, u32)]) -> Vec<NodeId> {
+    let clients: BTreeSet<NodeId> = members.iter().map(|(node, _)| *node).collect();
+    clients.into_iter().collect()
 }
 
 impl Machine for Merger {
@@ -209,6 +236,27 @@ impl Machine for Merger {
                 if self.latest.is_empty() { self.heard.clear() } else { self.share(cx) }
             }
         }
+    }
+
+    fn observations(&self) -> Option<u64> {
+        Some(Merger::observations(self))
+    }
+
+    fn groups(&self) -> Vec<Vec<NodeId>> {
+        let apart = self.gathering.is_none() && self.rules.apart.is_some();
+        let grouped = if apart { self.grouped() } else { Vec::new() };
+        grouped.into_iter().map(|(members, _)| clients(&members)).collect()
+    }
+
+    fn learnt(&self, most: usize) -> (Vec<Learnt>, usize) {
+        if let Some(gathering) = &self.gathering {
+            let models: Vec<Learnt> = gathering.sum().iter().map(|sum| self.model(sum)).collect();
+            let all = models.len();
+            return (models, all);
+        }
+        let grouped = self.grouped();
+        let model = |(members, sum): &Together| self.model(sum).of(clients(members));
+        (grouped.iter().take(most).map(model).collect(), grouped.len())
     }
 
     fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, PrivateMsg>) {

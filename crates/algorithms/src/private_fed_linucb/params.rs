@@ -47,7 +47,8 @@ fn two() -> f64 {
 
 impl PrivateFedLinucbParams {
     pub(super) fn check(&self, setting: &Setting) -> Result<Valid, ParamError> {
-        released_alone(&self.linear.check(setting)?.policy)?;
+        let plain = self.linear.check(setting)?;
+        released_alone(&plain.policy)?;
         let shift = ParamError::not_negative("shift", self.shift)?;
         let users = users_by_host(setting);
         let times = self.times(setting.horizon, users.len())?;
@@ -73,7 +74,9 @@ impl PrivateFedLinucbParams {
             apart: None,
             budget,
         };
-        Ok(Valid { rules, users })
+        // Who keeps to its own data needs no ridge above the noise.
+        let alone = plain.alone().filter(|_| !self.centred);
+        Ok(Valid { rules, users, alone })
     }
 
     /// Every B ticks; the paper's B, for which regret and communication balance, when none is stated.

@@ -1,6 +1,7 @@
 #![doc = include_str!("README.md")]
 #![doc = include_str!("PARAMETERS.md")]
 
+use cahoots_core::policy::Distribution;
 use cahoots_core::{
     ArmSet, Choice, Cx, Learner, ParamError, Picked, Setting, Silence, Stream, UserId, hears_nothing,
 };
@@ -30,6 +31,10 @@ impl Learner for Client {
 
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<()> {
         Picked::any(arms.draw(rng), arms.open()).keeping(())
+    }
+
+    fn odds(&mut self, _user: UserId, arms: ArmSet<'_>, _rng: &mut Stream) -> Option<Distribution> {
+        Some(Distribution::uniform(arms))
     }
 
     fn observe(&mut self, (): (), _reward: f64, _cx: &mut Cx<'_, Silence>) {}

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cahoots_core::{
-    Cx, Fact, Gather, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, Plausible, Ruling,
-    View,
+    Cx, Fact, Gather, Learnt, LinearStats, Machine, Membership, Misbehaviour, NodeId, Patience, Plausible,
+    Prior, Ruling, View,
 };
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
-use crate::kit::linear::{Apart, LinearMsg, Signal};
+use crate::kit::linear::{Apart, LinearMsg, Signal, prior as kit};
 
 /// Gathers uploads, merges them in node order, sends the sum to all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -189,6 +189,29 @@ impl Machine for Server {
         self.apart.check()
     }
 
+    fn prior(&self) -> Result<Prior, String> {
+        Ok(Prior::Linear(self.view.stats().clone()))
+    }
+
+    fn takes_prior(&self, prior: &Prior) -> Result<(), String> {
+        if self.view.version() > 0 || self.rounds > 0 {
+            return Err(kit::BEGUN.into());
+        }
+        kit::begin_from(prior, self.view.stats(), &self.plausible, self.ridge).map(|_| ())
+    }
+
+    /// As if a round had been held before anyone was there.
+    fn on_prior(&mut self, prior: Prior, cx: &mut Cx<'_, LinearMsg>) {
+        let Ok(view) = kit::begin_from(&prior, self.view.stats(), &self.plausible, self.ridge) else {
+            return;
+        };
+        self.apart.add(NodeId::SERVER, view.stats());
+        self.view = view;
+        for &client in &self.members {
+            cx.send(client, LinearMsg::Download { view: self.view.clone(), merged: 0 });
+        }
+    }
+
     fn on_ruling(&mut self, ruling: Ruling, cx: &mut Cx<'_, LinearMsg>) {
         match ruling {
             Ruling::Quarantined(client) => self.dismiss(client, cx),
@@ -203,10 +226,23 @@ impl Machine for Server {
         }
     }
 
+    fn observations(&self) -> Option<u64> {
+        Some(self.view.stats().count)
+    }
+
+    fn learnt(&self, _most: usize) -> (Vec<Learnt>, usize) {
+        (vec![Learnt::of_view(&self.view, self.ridge)], 1)
+    }
+
     fn on_membership(&mut self, change: Membership, cx: &mut Cx<'_, LinearMsg>) {
         match change {
             Membership::Joined(client) => {
                 self.members.insert(client);
+                // What the federation began from is not kept back until the first round is over.
+                if self.rounds == 0 && self.view.version() > 0 {
+                    let merged = self.uploaded(client);
+                    cx.send(client, LinearMsg::Download { view: self.view.clone(), merged });
+                }
             }
             Membership::Left(client) => {
                 // Whoever comes back under this number counts its uploads from 1; what it sent stays merged.

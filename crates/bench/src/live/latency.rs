@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::{LiveOptions, Row, client_config, coordinator_config, failed, quantiles, repetitions, terms};
 use cahoots_node::NodeError;
-use cahoots_node::client::{Arms, Client, ClientConfig, Decision};
+use cahoots_node::client::{Arms, Client, ClientConfig, Decision, GainConfig};
 use cahoots_node::coordinator::Coordinator;
 use cahoots_node::http;
 use cahoots_node::store::Sync;
@@ -40,14 +40,33 @@ fn arm_sets(options: &LiveOptions) -> Vec<Vec<Vec<f64>>> {
     (0..16).map(|_| (0..options.arms).map(|_| row()).collect()).collect()
 }
 
-/// A decision, in process and over HTTP.
+/// A decision, in process and over HTTP; in process also without a shadow of the client's own data.
 fn decide(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) -> Result<(), NodeError> {
+    let (sets, names) = (
+        arm_sets(options),
+        ["decide without a shadow, in process, p50", "decide without a shadow, in process, p99"],
+    );
+    decide_in_process(options, folder, "unshadowed", false, &sets, names, rows)?;
+    let names = ["decide, in process, p50", "decide, in process, p99"];
+    let client = decide_in_process(options, folder, "decide", true, &sets, names, rows)?;
+    over_http(options, Arc::new(client), &sets, rows)
+}
+
+fn decide_in_process(
+    options: &LiveOptions,
+    folder: &Path,
+    name: &str,
+    shadow: bool,
+    sets: &[Vec<Vec<f64>>],
+    names: [&'static str; 2],
+    rows: &mut Vec<Row>,
+) -> Result<Client, NodeError> {
     let config = ClientConfig {
         terms: Some(terms(options, 1, "upload_ratio = inf")?),
-        ..client_config(folder, "decide", 0, Sync::Memory, None)
+        gain: GainConfig { shadow, ..GainConfig::default() },
+        ..client_config(folder, name, 0, Sync::Memory, None)
     };
     let client = Client::open(config)?;
-    let sets = arm_sets(options);
     for set in sets.iter().cycle().take(200) {
         let decision = client.decide(None, Arms::Features(set))?;
         client.reward(decision.id, 0.5)?;
@@ -61,8 +80,8 @@ fn decide(options: &LiveOptions, folder: &Path, rows: &mut Vec<Row>) -> Result<(
         client.abandon(id)?;
     }
     let how = format!("d = {}, K = {}, {n} calls, logged, one thread", options.dim, options.arms);
-    quantiles(times, rows, ["decide, in process, p50", "decide, in process, p99"], "us", &how);
-    over_http(options, Arc::new(client), &sets, rows)
+    quantiles(times, rows, names, "us", &how);
+    Ok(client)
 }
 
 fn over_http(

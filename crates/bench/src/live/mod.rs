@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use cahoots_node::NodeError;
 use cahoots_node::Terms;
-use cahoots_node::client::ClientConfig;
+use cahoots_node::client::{Client, ClientConfig};
 use cahoots_node::coordinator::CoordinatorConfig;
 use cahoots_node::live::Known;
 use cahoots_node::store::Sync;
@@ -135,6 +135,8 @@ fn terms(options: &LiveOptions, users: usize, params: &str) -> Result<Terms, Nod
 
 fn coordinator_config(folder: &Path, name: &str, sync: Sync, terms: Terms) -> CoordinatorConfig {
     CoordinatorConfig {
+        warm_start: None,
+        plan: None,
         known: known(),
         federation: name.into(),
         store: folder.join(format!("{name}.store")),
@@ -154,22 +156,9 @@ fn client_config(
     sync: Sync,
     coordinator: Option<String>,
 ) -> ClientConfig {
-    ClientConfig {
-        known: known(),
-        federation: name.into(),
-        coordinator,
-        client,
-        store: folder.join(format!("{name}-{client}.store")),
-        sync,
-        terms: None,
-        tick: Duration::from_secs(1),
-        expiry: Duration::from_secs(3600),
-        snapshot_every: 1000,
-        longest_pause: Duration::from_secs(1),
-        limits: Default::default(),
-        security: Default::default(),
-        privacy: None,
-    }
+    let store = folder.join(format!("{name}-{client}.store"));
+    let config = Client::builder(known(), name, client).store(store).sync(sync).config();
+    ClientConfig { coordinator, longest_pause: Duration::from_secs(1), ..config }
 }
 
 /// The middle and the 99th percentile.

@@ -6,19 +6,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use cahoots_algorithms::kit::linear::LinearMsg;
-use cahoots_core::{Cx, LinearStats, NodeId, Unprotected, message, wire};
+use cahoots_core::{Cx, LinearStats, NodeId, Unprotected, message};
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::failed;
-use super::process::soon;
 use cahoots_node::NodeError;
-use cahoots_node::transport::proto::{Frame, Hello};
-use cahoots_node::transport::{EnvelopeHeader, Kind, Outbox, Stream, WINDOW, confirm, dial, frame};
-
-/// Streams that are opened at once.
-const CONNECTING: usize = 64;
+use cahoots_node::transport::proto::Frame;
+use cahoots_node::transport::{EnvelopeHeader, Kind, Stream, WINDOW, confirm, frame};
+use cahoots_testkit::crowd::{Greeted, each};
 
 /// Encoded uploads, by their number, from 1.
 pub(super) type Uploads = Arc<[Vec<u8>]>;
@@ -91,34 +86,8 @@ pub(super) struct Raw {
 impl Raw {
     /// Connects and says hello.
     pub(super) async fn connect(url: &str, federation: &str, client: u32) -> Result<Raw, NodeError> {
-        let (frames, outgoing) = Outbox::channel();
-        let mut instance = vec![0; 16];
-        instance[..4].copy_from_slice(&client.to_le_bytes());
-        let hello = Hello {
-            federation: federation.into(),
-            client,
-            instance,
-            version: wire::VERSION,
-            parameters: 0,
-            received: 0,
-            sent: 0,
-            epochs: vec![1],
-            written: vec![0],
-            numbered: vec![0],
-            rejoins: false,
-            ..Hello::default()
-        };
-        let _ = frames.try_send(frame(Kind::Hello(hello.into())));
-        let mut stream = dial(url, outgoing).await.map_err(NodeError::Network)?;
-        match stream.next().await.map_err(|e| NodeError::Network(e.to_string()))?.and_then(|frame| frame.kind)
-        {
-            Some(Kind::Welcome(welcome)) => {
-                let (federation, from) = (federation.into(), NodeId(client));
-                let header = EnvelopeHeader { federation, from, parameters: welcome.parameters };
-                Ok(Raw { frames, stream, header, sent: 0, confirmed: 0 })
-            }
-            other => Err(NodeError::Network(format!("no welcome: {other:?}"))),
-        }
+        let Greeted { frames, stream, header } = Greeted::new(url, federation, client).await?;
+        Ok(Raw { frames, stream, header, sent: 0, confirmed: 0 })
     }
 
     /// Connects clients 0 to `clients`, many at once.
@@ -127,23 +96,11 @@ impl Raw {
         federation: &'static str,
         clients: u32,
     ) -> Result<Vec<Raw>, NodeError> {
-        let mut opening = JoinSet::new();
-        let mut open = Vec::with_capacity(clients as usize);
-        for client in 0..clients {
-            if opening.len() == CONNECTING
-                && let Some(opened) = opening.join_next().await
-            {
-                open.push(opened.map_err(failed)??);
-            }
+        let connect = |client| {
             let url = url.to_string();
-            opening.spawn(async move {
-                soon(60, "a welcome", Raw::connect(&url, federation, client)).await.flatten()
-            });
-        }
-        while let Some(opened) = opening.join_next().await {
-            open.push(opened.map_err(failed)??);
-        }
-        Ok(open)
+            async move { Raw::connect(&url, federation, client).await }
+        };
+        each(clients, connect).await
     }
 
     async fn send_next(&mut self, uploads: &Uploads) {

@@ -19,7 +19,7 @@ use crate::print;
 /// and with messages that no honest peer would send. Worlds of one's own are among them if they need no keys.
 #[derive(clap::Args)]
 #[command(after_help = "Exit code 1: a promise is broken.")]
-pub struct Args {
+pub(crate) struct Args {
     /// An algorithm, as `kind` names it in an experiment file.
     name: String,
     /// Its parameters, as an experiment file has them: 'pulls = 7'.
@@ -27,7 +27,7 @@ pub struct Args {
     params: String,
 }
 
-pub fn run(args: &Args, suites: &Registry<Suite>, worlds: &Worlds) -> Result<(), LabError> {
+pub(crate) fn run(args: &Args, suites: &Registry<Suite>, worlds: &Worlds) -> Result<(), LabError> {
     let name = &args.name;
     let suite = suites.get(name).ok_or_else(|| {
         LabError::Input(format!("there is no algorithm {name:?}; {}", remedy(name, suites.names())))

@@ -9,11 +9,16 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// The flag that Ctrl-C sets. The first lets finished runs be kept, the second ends the program at once.
 pub(super) fn on_ctrl_c() -> &'static AtomicBool {
-    let handled = ctrlc::set_handler(|| {
+    on_ctrl_c_saying("stopping; finished runs are kept (once more: at once)")
+}
+
+/// The same, in other words.
+pub(super) fn on_ctrl_c_saying(words: &'static str) -> &'static AtomicBool {
+    let handled = ctrlc::set_handler(move || {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        say("\nstopping; finished runs are kept (once more: at once)");
+        say(format_args!("\n{words}"));
     });
     if handled.is_err() {
         say("note: Ctrl-C will end the program at once");

@@ -127,6 +127,19 @@ impl ArmBuffer {
         Ok(set)
     }
 
+    /// From now on only this arm can be chosen; gives the masks of before.
+    pub fn mask_all_but(&mut self, arm: ArmIndex) -> Vec<bool> {
+        let len = if self.features.is_empty() { self.plain } else { self.features.len() };
+        let masks = (0..len).map(|other| other != arm.index()).collect();
+        std::mem::replace(&mut self.masked, masks)
+    }
+
+    /// All features of an arm: the shared ones, then the client's own.
+    pub fn row(&self, arm: ArmIndex) -> Context {
+        let own = (!self.local.is_empty()).then(|| self.local.row(arm.index()));
+        self.features.row(arm.index()).chain(own.into_iter().flatten()).collect()
+    }
+
     fn featured(&self, seat: &Seat) -> Result<ArmSet<'_>, ArmError> {
         if seat.dim == 0 {
             return ArmSet::plain(self.plain);

@@ -9,11 +9,15 @@ use serde::{Deserialize, Serialize};
 use crate::contract::arms::ArmSet;
 use crate::contract::choice::Choice;
 use crate::contract::context::Cx;
+use crate::contract::learnt::Learnt;
 use crate::contract::message::{Kind, Message};
+use crate::contract::prior::Prior;
 use crate::contract::private::{Claim, Unit};
 use crate::contract::setting::{Seat, Seating, Setting};
 use crate::error::{Misbehaviour, ParamError};
+use crate::gain::Alone;
 use crate::ids::{ArmIndex, NodeId, UserId};
+use crate::policy::Distribution;
 use crate::rng::Stream;
 use crate::topology::Topology;
 
@@ -83,11 +87,42 @@ pub trait Machine: Serialize + DeserializeOwned + Send + 'static {
     /// gone on elsewhere. Secrets that were drawn and may have been used since must not be used again.
     fn on_new_secrets(&mut self) {}
 
+    /// What it could hand on to a federation that begins; why nothing, in words.
+    fn prior(&self) -> Result<Prior, String> {
+        Err(NOTHING_IN_COMMON.into())
+    }
+
+    /// Whether it could begin from this now; why not, in words.
+    fn takes_prior(&self, _prior: &Prior) -> Result<(), String> {
+        Err(NOTHING_IN_COMMON.into())
+    }
+
+    /// It begins from what others have handed on, which it has said that it takes: once, after [`Self::on_start`] and
+    /// before anybody joins.
+    fn on_prior(&mut self, _prior: Prior, _cx: &mut Cx<'_, Self::Msg>) {}
+
     /// Those whose answers it waits for before it can go on, in rising order.
     fn waiting_for(&self) -> Vec<NodeId> {
         Vec::new()
     }
+
+    /// Observations in all that this server has merged, where it knows. Cheap: it is asked every second.
+    fn observations(&self) -> Option<u64> {
+        None
+    }
+
+    /// Clients that learn together, where some do and others do not; they may overlap.
+    fn groups(&self) -> Vec<Vec<NodeId>> {
+        Vec::new()
+    }
+
+    /// What it has learned, at most so many models of it, and how many there are: for whoever watches.
+    fn learnt(&self, _most: usize) -> (Vec<Learnt>, usize) {
+        (Vec::new(), 0)
+    }
 }
+
+const NOTHING_IN_COMMON: &str = "its server holds no sums that are everyone's";
 
 /// A client, a peer, a sink, a local server: whoever makes decisions.
 pub trait Learner: Machine {
@@ -96,6 +131,13 @@ pub trait Learner: Machine {
 
     /// Picks an arm. May refresh caches; must not change anything else.
     fn choose(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Self::Pending>;
+
+    /// How likely [`Self::choose`] is to take each arm, given the same stream at the same position; `None` where that is
+    /// not known. Like it, may refresh caches and nothing else. Whoever draws an arm says more than this does by itself:
+    /// what is certain.
+    fn odds(&mut self, user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        Distribution::if_certain(self.choose(user, arms, rng).picked, arms)
+    }
 
     /// Sends what has been observed and not sent yet, ahead of its time: this learner may be gone for long.
     /// Where an algorithm's messages mean nothing before their time, it sends nothing.
@@ -214,6 +256,15 @@ pub trait Algorithm: Sized + 'static {
         false
     }
 
+    /// Whether arms with features are told apart by their position, and must all be offered in the same order each time.
+    const BY_POSITION: bool = false;
+
+    /// How a client would choose by its own data alone, which its choices are held against to know what federation gains it;
+    /// `None` where no linear model of its own data stands for that.
+    fn alone(_valid: &Self::Valid, _seat: &Seat) -> Option<Alone> {
+        None
+    }
+
     /// Keys that may change while a federation runs.
     const CHANGEABLE: &'static [&'static str] = &[];
 
@@ -222,6 +273,12 @@ pub trait Algorithm: Sized + 'static {
 
     /// A running server under parameters that differ in [`Self::CHANGEABLE`] keys alone.
     fn change_server(_valid: &Self::Valid, _server: &mut Self::Server) {}
+
+    /// What the sums are of that its server hands on and begins from ([`Machine::prior`]): only those of one kind can
+    /// stand in for each other. `Err` says why it has none, in words.
+    fn prior_kind(_valid: &Self::Valid) -> Result<String, String> {
+        Err(NOTHING_IN_COMMON.into())
+    }
 
     /// Who sits where.
     fn seats(_valid: &Self::Valid, _setting: &Setting) -> Seating {

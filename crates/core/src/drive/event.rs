@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::machine::{Membership, Ruling};
 use crate::contract::message::{self, Message};
+use crate::contract::prior::Prior;
 use crate::drive::decision::DecisionId;
 use crate::error::Misbehaviour;
 use crate::ids::{NodeId, Tick};
@@ -46,6 +47,8 @@ pub enum Event<T> {
         /// Why.
         reason: String,
     },
+    /// The second input of a new server, where it begins from what others have handed on.
+    Prior(Box<Prior>),
 }
 
 impl<T> Event<T> {
@@ -56,7 +59,9 @@ impl<T> Event<T> {
             Event::Ruling(Ruling::Quarantined(node) | Ruling::Restored(node) | Ruling::Forgotten(node)) => {
                 Some(*node)
             }
-            Event::Start | Event::Wake | Event::Message { .. } | Event::Turned { .. } => None,
+            Event::Start | Event::Wake | Event::Message { .. } | Event::Turned { .. } | Event::Prior(_) => {
+                None
+            }
         }
     }
 }
@@ -165,6 +170,7 @@ impl Event<Vec<u8>> {
             Event::Wake => Event::Wake,
             Event::Membership(change) => Event::Membership(*change),
             Event::Ruling(ruling) => Event::Ruling(*ruling),
+            Event::Prior(prior) => Event::Prior(prior.clone()),
             Event::Message { from, sequence, skipped, message } => Event::Message {
                 from: *from,
                 sequence: *sequence,

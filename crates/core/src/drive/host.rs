@@ -92,6 +92,11 @@ impl<M: Machine> Host<M> {
             Event::Ruling(ruling) => {
                 self.step(now, keys, effects, out, |machine, cx| machine.on_ruling(ruling, cx));
             }
+            Event::Prior(prior) => {
+                // Asked before it was logged: only a log that is not this machine's own says otherwise.
+                self.machine.takes_prior(&prior).map_err(Misbehaviour::Unexpected)?;
+                self.step(now, keys, effects, out, |machine, cx| machine.on_prior(*prior, cx));
+            }
             Event::Turned { from, sequence, skipped, message, reason } => {
                 if self.check(from, sequence, skipped)? == Arrival::Seen {
                     return Ok(Outcome::Seen);

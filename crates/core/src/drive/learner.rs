@@ -13,6 +13,7 @@ use crate::contract::machine::Learner;
 use crate::contract::setting::Seat;
 use crate::error::Misbehaviour;
 use crate::ids::{ArmIndex, Tick, UserId};
+use crate::policy::Distribution;
 use crate::rng::Keys;
 
 /// A learner, its links and its open decisions.
@@ -40,6 +41,12 @@ impl<L: Learner> LearnerHost<L> {
     pub fn choose(&mut self, user: UserId, arms: ArmSet<'_>, keys: &Keys) -> Choice<L::Pending> {
         let mut rng = keys.choice(self.host.seat().me, self.decisions + 1);
         self.host.machine_mut().choose(user, arms, &mut rng)
+    }
+
+    /// How likely [`Self::choose`] is to take each arm, where that is known.
+    pub fn odds(&mut self, user: UserId, arms: ArmSet<'_>, keys: &Keys) -> Option<Distribution> {
+        let mut rng = keys.choice(self.host.seat().me, self.decisions + 1);
+        self.host.machine_mut().odds(user, arms, &mut rng)
     }
 
     /// The name that the next decision will have.
@@ -186,6 +193,11 @@ impl<L: Learner> LearnerHost<L> {
     /// Number of open decisions.
     pub fn open(&self) -> usize {
         self.outstanding.as_ref().map_or(0, |open| open.len())
+    }
+
+    /// Number of decisions that were taken and wait no more.
+    pub fn closed(&self) -> u64 {
+        self.decisions - self.open() as u64
     }
 
     /// Open decisions that were taken before `tick`, oldest first.

@@ -19,5 +19,5 @@ pub use decision::DecisionId;
 pub use event::{Encoded, Event, Incoming, Input, NoiseKey, Outbox, Outcome, Outgoing, Timed, Typed};
 pub use host::Host;
 pub use learner::LearnerHost;
-pub use node::{Blueprint, ClientNode, Decided, Log, Node, Saved, ServerNode, Step, saved_server};
+pub use node::{Blueprint, ClientNode, Decided, Log, Looked, Node, Saved, ServerNode, Step, saved_server};
 pub use queue::{Queues, Waiting};

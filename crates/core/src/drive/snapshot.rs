@@ -32,6 +32,15 @@ pub fn save<T: Serialize>(state: &T) -> Vec<u8> {
     postcard::to_extend(state, header.to_vec()).expect("machine states can always be written")
 }
 
+/// Bytes of an older version, for whoever knows that what they hold is laid out as it is in this one.
+pub fn renewed(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    if let Some(version) = bytes.get_mut(4) {
+        *version = VERSION;
+    }
+    bytes
+}
+
 /// The state that was saved.
 pub fn restore<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, SnapshotError> {
     let damaged = |why: &str| SnapshotError::Damaged(why.to_string());

@@ -3,6 +3,7 @@
 
 use super::pick::pick_open;
 use crate::contract::arms::ArmSet;
+use crate::contract::choice::Picked;
 use crate::ids::ArmIndex;
 use crate::rng::Stream;
 
@@ -27,6 +28,11 @@ impl Distribution {
         let mut probabilities = vec![0.0; arms.len()];
         probabilities[arm.index()] = 1.0;
         Distribution(probabilities)
+    }
+
+    /// An arm that was picked, if no other could have been.
+    pub fn if_certain(picked: Picked, arms: ArmSet<'_>) -> Option<Distribution> {
+        (picked.probability == Some(1.0)).then(|| Distribution::certain(picked.arm, arms))
     }
 
     /// Every arm that can be chosen, each as likely.
@@ -81,6 +87,13 @@ impl Distribution {
                 }
             }
         }
+        self
+    }
+
+    /// With probability `share` one of these, otherwise this arm.
+    pub fn or(mut self, share: f64, arm: ArmIndex) -> Distribution {
+        self.0.iter_mut().for_each(|p| *p *= share);
+        self.0[arm.index()] += 1.0 - share;
         self
     }
 

@@ -48,6 +48,11 @@ impl Confidence {
         Ok(Confidence { form, noise, failure, ridge, dim, prior_log_det })
     }
 
+    /// The sub-Gaussian scale of rewards that it was made for.
+    pub fn noise(&self) -> f64 {
+        self.noise
+    }
+
     /// The radius for a model with this log-det (ridge included) and this many observations.
     pub fn radius(&self, log_det: f64, count: u64) -> f64 {
         let gain = match self.form {

@@ -182,6 +182,16 @@ fn votes_of_models_are_thompson_sampling_on_average() {
 }
 
 #[test]
+fn one_of_these_or_that_one_adds_up() {
+    let arms = ArmSet::plain(4).unwrap();
+    let drawn = Distribution::uniform(arms).or(0.1, ArmIndex(2));
+    for (p, expected) in drawn.probabilities().iter().zip([0.025, 0.025, 0.925, 0.025]) {
+        assert!((p - expected).abs() < 1e-15, "{drawn:?}");
+    }
+    assert_eq!(Distribution::uniform(arms).or(1.0, ArmIndex(2)), Distribution::uniform(arms));
+}
+
+#[test]
 fn distributions_are_what_their_formulas_say() {
     let offers = offers();
     let arms = offers[1].arm_set(&seat()).unwrap();

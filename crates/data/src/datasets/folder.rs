@@ -60,9 +60,9 @@ impl<'a> Folder<'a> {
         Ok(self.find(name)?.is_some())
     }
 
-    /// Why nothing is found in it.
-    pub fn absence(&self, name: &str) -> Option<String> {
-        self.files.locate(&format!("{}/{name}", self.path)).err()
+    /// Whether there is such a folder.
+    pub fn is_there(&self) -> bool {
+        self.files.has(&self.path)
     }
 
     /// What the files that were found are known by.

@@ -63,9 +63,14 @@ pub fn recognise(folder: &Folder<'_>) -> Result<Kind, DataError> {
         [(kind, _)] => Ok(*kind),
         [] => {
             let signs: Vec<&str> = SIGNS.iter().map(|(_, names)| names[0]).collect();
-            let why = folder.absence(signs[0]).unwrap_or_default();
+            if !folder.is_there() {
+                return Err(DataError::plain(format!(
+                    "there is no folder {}; in an experiment, paths are relative to its file",
+                    folder.path()
+                )));
+            }
             Err(DataError::plain(format!(
-                "{} is no dataset that is known: none of {} is there, plain or gzipped ({why})",
+                "{} is no dataset that is known: none of {} is there, plain or gzipped: name the folder that holds such files",
                 folder.path(),
                 signs.join(", ")
             )))

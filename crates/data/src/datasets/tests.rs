@@ -286,6 +286,7 @@ fn a_folder_is_one_set_or_none() {
     );
     let path = folder.path().to_str().unwrap();
     assert!(load(&Folder::new(&Here, path), Some(Kind::Lastfm)).is_ok(), "whoever says which one is heard");
+    assert!(said(&folder.path().join("none")).starts_with("there is no folder "));
     let empty = tempfile::tempdir().unwrap();
     assert!(
         said(empty.path()).starts_with("DIR is no dataset that is known: none of user_taggedartists.dat, ")

@@ -1,6 +1,7 @@
 //! A log in a file: read again from its beginning for every pass, and never held.
 
 mod context;
+mod decisions;
 mod open_bandit;
 
 use std::collections::HashMap;
@@ -46,6 +47,8 @@ const CLIENT: [&str; 3] = ["client", "client_id", "user_id"];
 #[derive(Clone, Debug)]
 pub struct LogFile {
     path: PathBuf,
+    /// What is read, one after the other.
+    files: Vec<PathBuf>,
     shape: Shape,
     columns: Vec<String>,
     places: Places,
@@ -67,21 +70,28 @@ struct Places {
     client: Option<usize>,
     offered: Option<usize>,
     context: Vec<usize>,
+    /// How a decision ended, in the record of a live client.
+    outcome: Option<usize>,
 }
 
 impl LogFile {
     /// Opens a file, or a folder of the Open Bandit Dataset, and reads it once for what is in it.
     pub fn open(path: &Path, names: &Names) -> Result<LogFile, Refusal> {
-        let (path, names) = match path.is_dir() {
-            true => open_bandit::recognise(path, names)?,
-            false => (path.to_path_buf(), names.clone()),
+        let recorded = if path.is_dir() { decisions::tables(path)? } else { None };
+        let (path, files, names) = match (recorded, path.is_dir()) {
+            (Some(tables), _) => (path.to_path_buf(), tables, names.clone()),
+            (None, true) => {
+                let (log, names) = open_bandit::recognise(path, names)?;
+                (log.clone(), vec![log], names)
+            }
+            (None, false) => (path.to_path_buf(), vec![path.to_path_buf()], names.clone()),
         };
         let (mut columns, places, prefixed) = {
-            let rows = Rows::open(&path, &Format::default()).map_err(unreadable)?;
+            let rows = Rows::open(&files[0], &Format::default()).map_err(unreadable)?;
             choose(&rows, &names)?
         };
         let mut found = Survey::new(places.context.len());
-        read(&path, &columns, &mut |row| found.see(row, &places))?;
+        let unrewarded = read(&files, &columns, &places, &mut |row| found.see(row, &places))?;
         if found.rows == 0 {
             return Err(Refusal::Empty);
         }
@@ -92,6 +102,7 @@ impl LogFile {
             rewards: found.rewards,
             propensities: found.propensities,
             has_target: names.target.is_some(),
+            unrewarded,
             ..Shape::default()
         };
         let arms = numbered(found.arms, &mut shape.arms);
@@ -117,7 +128,7 @@ impl LogFile {
                 columns.len() - 1
             }));
         }
-        Ok(LogFile { path, shape, columns, places, arms, positions, clients, context, targets })
+        Ok(LogFile { path, files, shape, columns, places, arms, positions, clients, context, targets })
     }
 
     /// The file.
@@ -132,9 +143,9 @@ impl Log for LogFile {
     }
 
     fn each(&self, see: &mut dyn FnMut(Event<'_>) -> Result<(), Refusal>) -> Result<(), Refusal> {
-        let Places { arm, reward, propensity, position, client, offered, ref context } = self.places;
+        let Places { arm, reward, propensity, position, client, offered, ref context, .. } = self.places;
         let (mut features, mut target, mut offers, mut number) = (Vec::new(), Vec::new(), Vec::new(), 0);
-        read(&self.path, &self.columns, &mut |row| {
+        let seen = read(&self.files, &self.columns, &self.places, &mut |row| {
             features.clear();
             for (encoder, place) in self.context.iter().zip(context) {
                 encoder.encode(row, *place, &mut features)?;
@@ -185,7 +196,8 @@ impl Log for LogFile {
             check(&event, || row.wrong("").to_string().trim_end_matches(": ").to_string())?;
             number += 1;
             see(event)
-        })
+        });
+        seen.map(drop)
     }
 }
 
@@ -283,6 +295,8 @@ fn note(
 type Chosen = (Vec<String>, Places, Vec<(String, String)>);
 
 fn choose(rows: &Rows, names: &Names) -> Result<Chosen, Refusal> {
+    let recorded = decisions::are_ours(rows.columns());
+    let names = &if recorded { decisions::filled(names) } else { names.clone() };
     let mut columns: Vec<String> = Vec::new();
     let mut take = |name: &str| {
         columns.push(name.to_string());
@@ -337,6 +351,10 @@ fn choose(rows: &Rows, names: &Names) -> Result<Chosen, Refusal> {
         columns.push(name.clone());
         context.push(columns.len() - 1);
     }
+    let outcome = recorded.then(|| {
+        columns.push("outcome".into());
+        columns.len() - 1
+    });
     let mut prefixed = Vec::new();
     if let Some(prefix) = &names.target {
         let arms = rows.columns().iter().filter_map(|column| Some((column.strip_prefix(prefix)?, column)));
@@ -347,21 +365,31 @@ fn choose(rows: &Rows, names: &Names) -> Result<Chosen, Refusal> {
             return Err(Refusal::Question(none));
         }
     }
-    Ok((columns, Places { arm, reward, propensity, position, client, offered, context }, prefixed))
+    Ok((columns, Places { arm, reward, propensity, position, client, offered, context, outcome }, prefixed))
 }
 
+/// Reads all rows, and gives how many decisions had no reward: those are left out.
 fn read(
-    path: &Path,
+    files: &[PathBuf],
     columns: &[String],
+    places: &Places,
     see: &mut dyn FnMut(&Row<'_>) -> Result<(), Refusal>,
-) -> Result<(), Refusal> {
+) -> Result<u64, Refusal> {
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let opened = Rows::open(path, &Format::default()).and_then(|rows| rows.select(&columns));
-    let mut rows = opened.map_err(unreadable)?;
-    while let Some(row) = rows.next_row().map_err(unreadable)? {
-        see(&row)?;
+    let mut unrewarded = 0;
+    for file in files {
+        let opened = Rows::open(file, &Format::default()).and_then(|rows| rows.select(&columns));
+        let mut rows = opened.map_err(unreadable)?;
+        while let Some(row) = rows.next_row().map_err(unreadable)? {
+            let outcome =
+                places.outcome.map(|place| row.needed_text(place).map_err(unreadable)).transpose()?;
+            match outcome.as_deref() {
+                Some(decisions::ABANDONED) => unrewarded += 1,
+                _ => see(&row)?,
+            }
+        }
     }
-    Ok(())
+    Ok(unrewarded)
 }
 
 /// Numbers for names: in the order of numbers where all are some, else of letters. At least one.

@@ -61,6 +61,8 @@ pub struct Shape {
     pub least_offered: usize,
     /// Whether it says what the policy in question does.
     pub has_target: bool,
+    /// Decisions without a reward, which are left out and counted nowhere else.
+    pub unrewarded: u64,
 }
 
 impl Shape {

@@ -47,14 +47,13 @@ impl Default for Settings {
 
 /// Which of `parts` a row belongs to: by its number alone, and without regard to any order in the log.
 pub(crate) fn part(seed: u64, purpose: u64, row: u64, parts: usize) -> usize {
-    let word = mix(row.wrapping_add(mix(seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15))));
+    let word = mix(row.wrapping_add(mix(seed ^ purpose.wrapping_mul(GOLDEN))));
     ((u128::from(word) * parts as u128) >> 64) as usize
 }
 
-/// Splitmix64's finaliser (Steele, Lea and Flood 2014).
-fn mix(mut word: u64) -> u64 {
-    word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ word >> 31
+/// A step of SplitMix64.
+fn mix(word: u64) -> u64 {
+    cahoots_sim::draw::mix(word.wrapping_add(GOLDEN))
 }
+
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

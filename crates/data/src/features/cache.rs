@@ -12,7 +12,7 @@ use crate::datasets::Dataset;
 use crate::place;
 
 /// What files begin with; goes up when features are computed or written otherwise.
-const MAGIC: &[u8; 16] = b"cahoots-feats-01";
+const MAGIC: &[u8; 16] = b"cahoots-feats-02";
 
 /// Sets with fewer items than this are computed faster than a file is worth.
 const WORTH_KEEPING: usize = 2000;

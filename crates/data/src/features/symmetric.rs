@@ -1,68 +1,24 @@
-//! Eigenvectors of small symmetric matrices by Jacobi's rotations: plain loops in a fixed order, so that every machine
-//! computes the same bits.
+//! Eigenvectors of small symmetric matrices, the largest values first.
+
+use cahoots_core::linalg::{Eigen, Symmetric};
 
 /// Eigenvalues, descending, and for each its eigenvector as a column: `vectors[i * n + k]` is coordinate i of the k-th.
 pub(super) fn eigen(matrix: &[f64], n: usize) -> (Vec<f64>, Vec<f64>) {
-    let mut a = matrix.to_vec();
-    let mut v = vec![0.0; n * n];
-    (0..n).for_each(|i| v[i * n + i] = 1.0);
-    // Quadratic convergence: a matrix of a few hundred rows takes about ten sweeps.
-    for _ in 0..60 {
-        let (mut off, mut all) = (0.0, 0.0);
-        for i in 0..n {
-            for j in 0..n {
-                let square = a[i * n + j] * a[i * n + j];
-                all += square;
-                off += if i == j { 0.0 } else { square };
-            }
-        }
-        if off <= all * 1e-30 {
-            break;
-        }
-        for p in 0..n {
-            for q in p + 1..n {
-                rotate(&mut a, &mut v, n, p, q);
-            }
-        }
+    let mut lower = Symmetric::zero(n);
+    let places = (0..n).flat_map(|row| (0..=row).map(move |column| row * n + column));
+    for (entry, place) in lower.packed_mut().iter_mut().zip(places) {
+        *entry = matrix[place];
     }
+    let found = Eigen::of(&lower);
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| a[j * n + j].total_cmp(&a[i * n + i]));
-    let values = order.iter().map(|&k| a[k * n + k]).collect();
+    order.sort_by(|&i, &j| found.values[j].total_cmp(&found.values[i]));
     let mut vectors = vec![0.0; n * n];
-    for i in 0..n {
-        for (k, &from) in order.iter().enumerate() {
-            vectors[i * n + k] = v[i * n + from];
+    for (k, &from) in order.iter().enumerate() {
+        for (i, coordinate) in found.vector(from).iter().enumerate() {
+            vectors[i * n + k] = *coordinate;
         }
     }
-    (values, vectors)
-}
-
-/// Makes the entry at (p, q) zero (Golub and Van Loan, 8.5.2).
-fn rotate(a: &mut [f64], v: &mut [f64], n: usize, p: usize, q: usize) {
-    let apq = a[p * n + q];
-    if apq == 0.0 {
-        return;
-    }
-    let tau = (a[q * n + q] - a[p * n + p]) / (2.0 * apq);
-    let root = (1.0 + tau * tau).sqrt();
-    let t = if tau >= 0.0 { 1.0 / (tau + root) } else { 1.0 / (tau - root) };
-    let c = 1.0 / (1.0 + t * t).sqrt();
-    let s = t * c;
-    for k in 0..n {
-        let (akp, akq) = (a[k * n + p], a[k * n + q]);
-        a[k * n + p] = c * akp - s * akq;
-        a[k * n + q] = s * akp + c * akq;
-    }
-    for k in 0..n {
-        let (apk, aqk) = (a[p * n + k], a[q * n + k]);
-        a[p * n + k] = c * apk - s * aqk;
-        a[q * n + k] = s * apk + c * aqk;
-    }
-    for k in 0..n {
-        let (vkp, vkq) = (v[k * n + p], v[k * n + q]);
-        v[k * n + p] = c * vkp - s * vkq;
-        v[k * n + q] = s * vkp + c * vkq;
-    }
+    (order.iter().map(|&k| found.values[k]).collect(), vectors)
 }
 
 #[cfg(test)]

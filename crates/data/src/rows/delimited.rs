@@ -146,7 +146,7 @@ impl DelimitedRows {
     fn uneven(&self) -> Broken {
         let (here, width) = (self.record.len(), self.width);
         let problem = format!(
-            "{here} cells, where the first line has {width}: quote cells that hold a {}, or say ragged = \"skip\" \
+            "{here} cells, where the first line has {width}: quote cells that hold a {}, or say ragged = \"skip\" (describe: --skip-ragged) \
              to leave such rows out; if it is the last line, the file was cut short",
             self.delimiter.name()
         );

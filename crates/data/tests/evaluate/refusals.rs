@@ -131,3 +131,18 @@ fn numbers_that_are_no_positions_or_clients_are_refused() {
     let many = Row { client: 1_000_000, ..row };
     assert_eq!(log.push_row(&many).unwrap_err(), Refusal::TooMany { what: "clients", most: 1_000_000 });
 }
+
+/// Propensities that are all alike, and all wrong: weights have no spread, and are no less wrong for that.
+#[test]
+fn weights_that_never_vary_can_be_wrong() {
+    let found = |propensity: f64| {
+        let rows: Vec<_> = (0..900).map(|row| (row % 3, propensity, f64::from(row % 2))).collect();
+        evaluate(&log(&rows), &Target::Uniform, &Settings::default()).unwrap()
+    };
+    let wrong = found(0.3);
+    assert_eq!(wrong.diagnostics.mean_weight_off, f64::INFINITY);
+    let said = wrong.warnings.iter().any(|line| line.contains("weights have a mean of 1.111"));
+    assert!(said, "{:?}", wrong.warnings);
+    let right = found(1.0 / 3.0);
+    assert_eq!((right.diagnostics.mean_weight_off, &right.warnings), (0.0, &Vec::new()));
+}

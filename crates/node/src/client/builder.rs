@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Client, ClientConfig};
+use super::{ApprenticeConfig, Client, ClientConfig, GainConfig, Telemetry};
+use crate::decisions::DecisionLogConfig;
 use crate::error::NodeError;
 use crate::identity::ClientSecurity;
 use crate::limits::ClientLimits;
@@ -56,11 +57,17 @@ impl Client {
             terms: None,
             tick: Duration::from_secs(1),
             expiry: Duration::from_secs(3600),
+            default_reward: None,
+            personalizer: Default::default(),
+            decisions: None,
             snapshot_every: 1000,
             longest_pause: Duration::from_secs(5),
             limits: ClientLimits::default(),
             security: ClientSecurity::default(),
             privacy: None,
+            gain: Default::default(),
+            telemetry: Default::default(),
+            apprentice: None,
         })
     }
 }
@@ -96,6 +103,11 @@ impl ClientBuilder {
         ClientBuilder(ClientConfig { expiry, ..self.0 })
     }
 
+    /// Learning this of a decision that expires without a reward, in place of giving it up.
+    pub fn default_reward(self, reward: f64) -> Self {
+        ClientBuilder(ClientConfig { default_reward: Some(reward), ..self.0 })
+    }
+
     /// Showing who it is like this.
     pub fn security(self, security: ClientSecurity) -> Self {
         ClientBuilder(ClientConfig { security, ..self.0 })
@@ -104,6 +116,26 @@ impl ClientBuilder {
     /// Letting no more be learned of its users than this.
     pub fn privacy(self, ceiling: Ceiling) -> Self {
         ClientBuilder(ClientConfig { privacy: Some(ceiling), ..self.0 })
+    }
+
+    /// Knowing like this what federation gains it.
+    pub fn gain(self, gain: GainConfig) -> Self {
+        ClientBuilder(ClientConfig { gain, ..self.0 })
+    }
+
+    /// Showing this of its own to who runs the coordinator.
+    pub fn telemetry(self, telemetry: Telemetry) -> Self {
+        ClientBuilder(ClientConfig { telemetry, ..self.0 })
+    }
+
+    /// Keeping a record of its decisions.
+    pub fn decisions(self, record: DecisionLogConfig) -> Self {
+        ClientBuilder(ClientConfig { decisions: Some(record), ..self.0 })
+    }
+
+    /// Leaving decisions to its app until it is certain to be better.
+    pub fn apprentice(self, apprentice: ApprenticeConfig) -> Self {
+        ClientBuilder(ClientConfig { apprentice: Some(apprentice), ..self.0 })
     }
 
     /// All of it, for what is rarely changed.

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Shared;
 use super::state::{State, Work};
+use super::{Shared, gain};
 use crate::store::{Batch, Store, StoreError};
 
 /// Decisions are committed with the next reward; without one, at this size.
@@ -93,6 +93,9 @@ impl Flusher {
                 batch.snapshot(member.machine.save());
                 batch.set("queues", member.machine.queues().save());
                 batch.set("books", member.books.save());
+                if let Some(shadow) = state.beside.save() {
+                    batch.set(gain::KEY, shadow);
+                }
                 batch.set("tick", now.to_le_bytes().to_vec());
                 // The entry that named the key goes with the log.
                 batch.set("secret", state.key.to_vec());
@@ -105,7 +108,16 @@ impl Flusher {
     pub(super) fn write(&mut self, shared: &Shared) -> Result<Written, StoreError> {
         let Some(commit) = &self.commit else { return Ok(Written::Done) };
         match self.store.commit(&commit.batch) {
-            Ok(()) => Ok(Written::Done),
+            Ok(()) => {
+                if commit.batch.has_snapshot() {
+                    tracing::info!(
+                        commits = self.store.commits(),
+                        bytes = self.store.size(),
+                        "snapshot written"
+                    );
+                }
+                Ok(Written::Done)
+            }
             Err(error) => {
                 let mut state = shared.lock();
                 if matches!(error, StoreError::Full { .. }) && !state.stop {
@@ -126,7 +138,9 @@ impl Flusher {
     pub(super) fn finish(&mut self, shared: &Shared) -> bool {
         let Some(Commit { work, stop, .. }) = self.commit.take() else { return false };
         let mut state = shared.lock();
-        state.stalled = None;
+        if state.stalled.take().is_some() {
+            tracing::info!("there is space on the disk again: inputs are taken");
+        }
         state.position = self.store.commits();
         state.committed(work);
         if state.account.withdrawn().is_some() {

@@ -1,20 +1,25 @@
 //! A client without threads and without a network: whoever holds it takes its steps, one by one.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use cahoots_core::NodeId;
+use cahoots_core::decision::Taken;
 use cahoots_core::drive::ClientNode;
 use cahoots_core::link::Ends;
-use cahoots_core::{DecisionId, NodeId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::flusher::{Flusher, Written};
 use super::link::{Ended, Next};
-use super::{Ack, Client, ClientConfig, Shared};
+use super::{Ack, Client, ClientConfig, NewArm, Reward, Shared, Which};
 use crate::books::Books;
 use crate::error::NodeError;
 use crate::platform::Platform;
 use crate::store::StoreError;
 use crate::transport::proto::Frame;
+
+/// Comes when what was asked is on disk.
+pub type Durable = oneshot::Receiver<Result<(), String>>;
 
 /// A client whose steps are taken by hand.
 pub struct SteppedClient {
@@ -49,13 +54,19 @@ impl SteppedClient {
         &self.client.shared
     }
 
-    /// A reward; the answer comes when it is on disk.
-    pub fn reward(
-        &self,
-        id: DecisionId,
-        value: f64,
-    ) -> Result<(Ack, oneshot::Receiver<Result<(), String>>), NodeError> {
-        self.client.take_reward(id, value)
+    /// A reward, or a part of one; the answer comes when it is on disk.
+    pub fn reward(&self, reward: &Reward<'_>) -> Result<(Ack, Durable), NodeError> {
+        self.client.take_reward(reward)
+    }
+
+    /// A deferred decision counts from now on; the answer comes when that is on disk.
+    pub fn activate(&self, which: Which<'_>) -> Result<(Taken<()>, Durable), NodeError> {
+        self.client.take_activation(which)
+    }
+
+    /// Arms come and go; the answer comes when that is on disk.
+    pub fn register(&self, arms: &[NewArm<'_>], retire: &[&str]) -> Result<(usize, Durable), NodeError> {
+        self.client.take_arms(arms, retire)
     }
 
     /// Sends what has been learned and not sent yet.
@@ -149,6 +160,11 @@ impl SteppedClient {
     pub fn look<T>(&self, look: impl FnOnce(&mut dyn ClientNode, &Books) -> T) -> Option<T> {
         let mut state = self.shared().lock();
         state.member.as_mut().map(|member| look(&mut *member.machine, &member.books))
+    }
+
+    /// What it keeps of decisions for its app, as it is stored.
+    pub fn tickets(&self) -> BTreeMap<String, Vec<u8>> {
+        self.shared().lock().tickets.stored()
     }
 
     /// The numbers of its link to a peer, as far as they are on disk.

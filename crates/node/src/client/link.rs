@@ -7,6 +7,7 @@ use std::time::Duration;
 use cahoots_core::{NodeId, wire};
 
 use super::Shared;
+use super::apprentice::{Found, Tutored};
 use super::member::Member;
 use crate::books::Books;
 use crate::error::NodeError;
@@ -181,8 +182,15 @@ impl Shared {
             Ended::Refused(_) => Next::GiveUp,
             Ended::Broken(reason) => {
                 let reason = cut(&reason, REASON).into_owned();
-                tracing::info!(reason, "no connection to the coordinator");
-                self.lock().trouble(reason);
+                let mut state = self.lock();
+                // One line for each reason, not for each attempt.
+                if state.trouble.as_ref() != Some(&reason) {
+                    tracing::warn!(
+                        reason,
+                        "no connection to the coordinator: this client decides alone and tries again"
+                    );
+                }
+                state.trouble(reason);
                 Next::Pause
             }
         }
@@ -333,8 +341,14 @@ impl Shared {
                 None,
             )?;
             member.within(state.ceiling.as_ref(), &member.promised).map_err(NodeError::Declined)?;
+            member.takes_default(state.default_reward).map_err(NodeError::Declined)?;
+            if let Some(asked) = &state.apprentice_config {
+                let tutored = Tutored::of(&member, asked, state.default_reward, &Found::nothing());
+                state.apprentice = Some(tutored.map_err(NodeError::Declined)?);
+            }
             state.journal.batch.set("terms", welcome.terms.into_bytes());
-            state.join(member, true);
+            tracing::info!(algorithm = member.terms.algorithm, "joined");
+            state.join(member, true, None);
             state.flush = true;
             self.work.notify_one();
         }
@@ -382,8 +396,13 @@ impl Shared {
         }
         state.declined = None;
         state.outbox = Some(Outbox::new(frames, welcome.received));
+        // Whoever is here is told at the next tick how things stand.
+        state.said_alive = None;
         state.trouble(String::new());
-        tracing::info!("connected to the coordinator");
+        tracing::info!(
+            unconfirmed = ends.sent.saturating_sub(welcome.received),
+            "connected to the coordinator"
+        );
         if !state.pump() {
             state.outbox = None;
         }

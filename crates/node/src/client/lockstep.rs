@@ -125,9 +125,9 @@ impl State {
         let member = self.member.as_mut().expect("looked at by the caller");
         let waiting = member.machine.waits();
         lockstep.app.offer(tick, user, &mut self.arms);
-        let decided = self.decide(user, Some(tick)).map_err(|e| e.to_string())?;
-        let reward = lockstep.app.reward(tick, user, &self.arms, decided.picked.arm, waiting);
-        self.reward(decided.id, reward, Some(tick)).map_err(|e| e.to_string())?;
+        let chosen = self.decide(user, Some(tick)).map_err(|e| e.to_string())?;
+        let reward = lockstep.app.reward(tick, user, &self.arms, chosen.picked.arm, waiting);
+        self.reward(chosen.id, reward, Some(tick)).map_err(|e| e.to_string())?;
         Ok(())
     }
 }

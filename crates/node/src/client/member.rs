@@ -1,9 +1,10 @@
 //! A client that knows the federation's terms: its machine, and what belongs to it.
 
 use cahoots_core::drive::{ClientNode, Saved};
-use cahoots_core::{Keys, NodeId, Seating, Seats, UserId};
+use cahoots_core::{Alone, Keys, LARGEST, NodeId, Seating, Seats, UserId};
 
 use super::lockstep::Steps;
+use super::offer::Shape;
 use crate::books::Books;
 use crate::error::NodeError;
 use crate::live::{Known, Live};
@@ -26,6 +27,8 @@ pub(super) struct Member {
     live: Live,
     /// What the parameters that hold now promise.
     pub(super) promised: Promised,
+    /// How it would choose by its own data alone.
+    pub(super) alone: Option<Alone>,
 }
 
 impl Member {
@@ -56,9 +59,11 @@ impl Member {
             machine.queues().remember(HISTORY);
         }
         let promised = live.promised(&terms.with_params(machine.params().1)?)?;
+        let alone = live.alone(&terms, me)?;
         Ok(Member {
             live,
             promised,
+            alone,
             machine,
             books,
             seats,
@@ -85,6 +90,36 @@ impl Member {
             ));
         }
         ceiling.allows(promised)
+    }
+
+    /// What arms must look like.
+    pub(super) fn shape(&self) -> Shape<'_> {
+        let seat = self.machine.seat();
+        Shape {
+            dim: seat.dim,
+            own: seat.local_dim,
+            usual: self.terms.setting.arms,
+            by_position: self.live.by_position(),
+            seat,
+        }
+    }
+
+    /// Refuses what cannot be the reward of a decision that expires.
+    pub(super) fn takes_default(&self, reward: Option<f64>) -> Result<(), String> {
+        let Some(reward) = reward else { return Ok(()) };
+        let (low, high) = self.machine.seat().reward_range.unwrap_or((-LARGEST, LARGEST));
+        if (low..=high).contains(&reward) {
+            return Ok(());
+        }
+        Err(format!(
+            "default_reward = {reward} is no reward under this federation's terms: choose one between {low} and {high}, or leave it out"
+        ))
+    }
+
+    /// How many it decides for.
+    pub(super) fn users(&self) -> usize {
+        let me = self.machine.seat().me;
+        (0..self.terms.setting.users as u32).filter(|user| self.seats.seat_of(UserId(*user)) == me).count()
     }
 
     /// Whom a decision is for.

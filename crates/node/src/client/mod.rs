@@ -2,36 +2,56 @@
 //! coordinator. Works while offline; what was acknowledged survives.
 //! [`Client::builder`] has an example.
 
+mod app;
+mod apprentice;
+mod ask;
 mod builder;
 mod flusher;
+mod gain;
+mod history;
 pub(crate) mod inside;
+mod inspect;
 mod link;
 mod lockstep;
 mod member;
 mod offer;
+mod personalizer;
+mod rank;
+mod registry;
 mod starts;
 mod state;
 mod status;
+mod telemetry;
+mod tickets;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use cahoots_core::decision::Taken;
-use cahoots_core::drive::{Decided, Saved};
-use cahoots_core::{ArmIndex, DecisionId, NodeId, Picked};
-use serde::Serialize;
+use cahoots_core::drive::Saved;
+use cahoots_core::{DecisionId, NodeId, Tick};
 use tokio::sync::{Notify, oneshot};
 use tonic::codegen::http::Uri;
 
+pub use self::app::{Ack, Decision};
+pub use self::apprentice::{ApprenticeConfig, ApprenticeStatus, Mode, Standing};
+use self::apprentice::{Found, Tutored};
+pub use self::ask::{ArmRef, Ask, Decider, NamedArm, NewArm, Ranked, Registered, Reply, Reward, Which};
 pub use self::builder::ClientBuilder;
 use self::flusher::Flusher;
+pub use self::gain::{GainConfig, GainStatus};
+pub use self::history::HistoryColumns;
+pub(crate) use self::inspect::inspect;
 use self::member::Member;
+pub(crate) use self::registry::PREFIX as REGISTERED;
+use self::registry::Registry;
 use self::starts::{Start, Starts};
-use self::state::State;
+use self::state::{Record, State};
 use crate::books::Books;
 use crate::clock::Clock;
+use crate::decisions::{DecisionLog, DecisionLogConfig};
 use crate::error::NodeError;
 use crate::identity::{ClientSecurity, Secret, loopback, may_be_plain};
 use crate::limits::{ClientLimits, Counters};
@@ -43,7 +63,12 @@ use crate::store::{Batch, Store, StoreError, Sync};
 use crate::terms::Terms;
 
 pub use self::offer::Arms;
+pub use self::personalizer::{Aggregation, PersonalizerConfig};
 pub use self::status::{Drained, Status};
+use self::telemetry::Spending;
+pub use self::telemetry::{Share, Telemetry};
+pub use self::tickets::TicketError;
+use self::tickets::Tickets;
 
 /// What a client needs to know.
 #[derive(Clone, Debug)]
@@ -66,6 +91,12 @@ pub struct ClientConfig {
     pub tick: Duration,
     /// After this time without a reward, a decision is given up.
     pub expiry: Duration,
+    /// What is learned of a decision that expires without a reward, if anything is.
+    pub default_reward: Option<f64>,
+    /// How several rewards of one event count, where Personalizer's apps send them.
+    pub personalizer: PersonalizerConfig,
+    /// Where a record of decisions is kept, if anywhere.
+    pub decisions: Option<DecisionLogConfig>,
     /// Log entries after which a snapshot is written, if the log is four times as large as the last one by then.
     pub snapshot_every: u64,
     /// The longest pause between two attempts to connect.
@@ -76,38 +107,12 @@ pub struct ClientConfig {
     pub security: ClientSecurity,
     /// The most that may be learned of its users from what it sends; without, whatever the terms say.
     pub privacy: Option<Ceiling>,
-}
-
-/// A decision.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Decision {
-    /// Its name, to be given back with the reward.
-    pub id: DecisionId,
-    /// The chosen arm, and how sure the policy is of it.
-    pub picked: Picked,
-}
-
-impl Decision {
-    /// The chosen arm.
-    pub fn arm(&self) -> ArmIndex {
-        self.picked.arm
-    }
-
-    /// How likely the policy was to choose it of these arms, with what it knew: 1 where nothing was drawn, `None`
-    /// where the policy cannot tell. Whoever keeps a log of decisions keeps this with each.
-    pub fn probability(&self) -> Option<f64> {
-        self.picked.probability
-    }
-}
-
-/// A reward that is on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ack {
-    /// It was learned from.
-    Learned,
-    /// It had been before.
-    Repeated,
+    /// Whether it knows what federation gains it, and what follows.
+    pub gain: GainConfig,
+    /// What it shows of its own.
+    pub telemetry: Telemetry,
+    /// Its app goes on deciding until it is certain to be better.
+    pub apprentice: Option<ApprenticeConfig>,
 }
 
 /// The name under which a store says that it was put back from a copy, and has not been used since.
@@ -141,6 +146,7 @@ pub(crate) struct Shared {
     proof: Option<Proof>,
     limits: ClientLimits,
     counters: Arc<Counters>,
+    personalizer: PersonalizerConfig,
 }
 
 /// What a client shows its coordinator.
@@ -158,7 +164,12 @@ impl Shared {
 impl Client {
     /// Opens the store, replays what a kill interrupted, and is ready.
     pub fn open(config: ClientConfig) -> Result<Client, NodeError> {
+        let record = config.decisions.as_ref().map(|record| DecisionLog::open(record, config.client));
+        let record = record.transpose().map_err(NodeError::Config)?;
         let (shared, flusher) = Client::prepare(&config, &Platform::System)?;
+        if let Some(record) = record {
+            shared.lock().record.keep(record);
+        }
         let threads = start(&shared, flusher, config)?;
         Ok(Client { shared, threads })
     }
@@ -167,6 +178,9 @@ impl Client {
     fn prepare(config: &ClientConfig, platform: &Platform) -> Result<(Arc<Shared>, Flusher), NodeError> {
         let me = NodeId(config.client);
         config.privacy.map_or(Ok(()), |ceiling| ceiling.check()).map_err(NodeError::Config)?;
+        config.gain.check().map_err(NodeError::Config)?;
+        config.limits.check().map_err(NodeError::Config)?;
+        config.apprentice.map_or(Ok(()), |apprentice| apprentice.check()).map_err(NodeError::Config)?;
         let discreet =
             config.coordinator.as_deref().map(|url| discreet(url, &config.security)).transpose()?;
         let owner = owner(&config.federation, config.client);
@@ -185,8 +199,16 @@ impl Client {
         let mut state = State::new(starts, clock, state::ticks(config.expiry, config.tick));
         state.rejoins = rejoins;
         state.most_open = config.limits.open_decisions;
+        state.most_kept = config.limits.kept_bytes;
+        state.default_reward = config.default_reward;
+        state.registry = Registry::restore(store.list(REGISTERED)?).map_err(damaged)?;
         state.journal.forgets = platform.has(Bug::ForgetNumber);
         state.ceiling = config.privacy;
+        state.gain_config = config.gain;
+        state.apprentice_config = config.apprentice;
+        state.telemetry = config.telemetry.clone();
+        state.spending = Spending::restore(store.get(Spending::KEY)?);
+        let shadow = store.get(gain::KEY)?;
         state.account = Account::restore(store.get(Account::KEY)?).map_err(damaged)?;
         // Whoever goes on from a copy of this store must not draw the noise that this start draws.
         platform.fill(&mut state.key).map_err(|e| NodeError::Stopped(e.to_string()))?;
@@ -232,8 +254,20 @@ impl Client {
             if stored.is_none() {
                 within.clone().map_err(|words| NodeError::Config(format!("[terms]: {words}")))?;
             }
+            member.takes_default(config.default_reward).map_err(NodeError::Config)?;
+            let open: BTreeSet<DecisionId> = member.machine.older_than(Tick::MAX).into_iter().collect();
+            let tickets = Tickets::restore(store.list(tickets::PREFIX)?, |id| open.contains(&id));
+            state.tickets = tickets.map_err(damaged)?;
+            state.tickets.forgets = platform.has(Bug::ForgetTicket);
+            state.record = Record::restore(store.list(state::RECORD)?, &open);
+            if let Some(asked) = &config.apprentice {
+                let found =
+                    Found { state: store.get(apprentice::KEY)?, records: store.list(apprentice::PREFIX)? };
+                let tutored = Tutored::of(&member, asked, config.default_reward, &found);
+                state.apprentice = Some(tutored.map_err(NodeError::Config)?);
+            }
             state.account.enter(&member.books.accountant);
-            state.join(member, new);
+            state.join(member, new, shadow);
             if let Err(words) = within
                 && state.account.withdrawn().is_none()
             {
@@ -248,6 +282,11 @@ impl Client {
                 first.set(RESTORED, Vec::new());
             }
         }
+        tracing::info!(
+            entries = recovered.log.len(),
+            commits = store.commits(),
+            "store opened, log replayed"
+        );
         let sent = state.member.as_ref().map_or(0, |member| member.machine.ends(NodeId::SERVER).sent);
         let epoch = secret::number(platform)?;
         state.starts.begin(Start { epoch, written: store.commits(), numbered: sent });
@@ -273,31 +312,9 @@ impl Client {
             proof: Some(proof).filter(|_| discreet == Some(true)),
             limits: config.limits.clone(),
             counters: Arc::default(),
+            personalizer: config.personalizer,
         });
         Ok((shared, Flusher::new(store, config.snapshot_every)))
-    }
-
-    /// Chooses an arm. Not yet on disk: after a crash the decision may be
-    /// unknown, and so may its reward be.
-    pub fn decide(&self, user: Option<u32>, arms: Arms<'_>) -> Result<Decision, NodeError> {
-        let mut guard = self.shared.lock();
-        let user = guard.ready()?.user(user)?;
-        let state = &mut *guard;
-        let member = state.member.as_mut().expect("looked at above");
-        if member.lockstep.is_some() {
-            return Err(NodeError::Lockstep);
-        }
-        let (dim, own) = (member.machine.seat().dim, member.machine.seat().local_dim);
-        offer::fill(&mut state.arms, arms, dim, own, member.terms.setting.arms)?;
-        let decided = state.decide(user, None);
-        if let Err(NodeError::TooManyOpen { .. }) = &decided {
-            Counters::count(&self.shared.counters.open_decisions);
-        }
-        let Decided { id, picked } = decided?;
-        if state.flush {
-            self.shared.work.notify_one();
-        }
-        Ok(Decision { id, picked })
     }
 
     /// Features of an arm, shared and own together, and how many arms there usually are.
@@ -309,6 +326,21 @@ impl Client {
         Ok((width, member.terms.setting.arms))
     }
 
+    /// Can arms be ranked? Algorithms that explore by a schedule cannot.
+    pub fn ranks(&self) -> Result<bool, NodeError> {
+        Ok(self.shared.lock().ready()?.machine.seat().masks)
+    }
+
+    /// Does it learn beside what its app would do itself?
+    pub fn is_apprentice(&self) -> bool {
+        self.shared.lock().apprentice_config.is_some()
+    }
+
+    /// How several rewards of one event count.
+    pub fn aggregation(&self) -> Aggregation {
+        self.shared.personalizer.rewards
+    }
+
     /// What its app may take.
     pub fn limits(&self) -> &ClientLimits {
         &self.shared.limits
@@ -317,50 +349,6 @@ impl Client {
     /// How often a limit was met.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.shared.counters
-    }
-
-    /// Learns from a reward; returns when it is on disk. Blocks.
-    pub fn reward(&self, id: DecisionId, value: f64) -> Result<Ack, NodeError> {
-        let (ack, durable) = self.take_reward(id, value)?;
-        settle(durable.blocking_recv()).map(|()| ack)
-    }
-
-    /// [`Client::reward`] for callers that must not block.
-    pub async fn reward_async(&self, id: DecisionId, value: f64) -> Result<Ack, NodeError> {
-        let (ack, durable) = self.take_reward(id, value)?;
-        settle(durable.await).map(|()| ack)
-    }
-
-    fn take_reward(
-        &self,
-        id: DecisionId,
-        value: f64,
-    ) -> Result<(Ack, oneshot::Receiver<Result<(), String>>), NodeError> {
-        let mut state = self.shared.lock();
-        if state.ready()?.lockstep.is_some() {
-            return Err(NodeError::Lockstep);
-        }
-        let ack = match state.reward(id, value, None)? {
-            Taken::Fresh(()) => Ack::Learned,
-            // The first one may still be on its way to the disk: wait for it too.
-            Taken::Repeated => Ack::Repeated,
-        };
-        let durable = state.wait();
-        self.shared.work.notify_one();
-        Ok((ack, durable))
-    }
-
-    /// Gives a decision up: its reward will not come.
-    pub fn abandon(&self, id: DecisionId) -> Result<Taken<()>, NodeError> {
-        let mut state = self.shared.lock();
-        if state.ready()?.lockstep.is_some() {
-            return Err(NodeError::Lockstep);
-        }
-        let taken = state.abandon(id, None)?;
-        if state.flush {
-            self.shared.work.notify_one();
-        }
-        Ok(taken)
     }
 
     /// Sends what has been learned and not sent yet, and waits up to `patience` until the coordinator has all
@@ -440,6 +428,13 @@ fn start(
         threads.push(link.map_err(failed)?);
     }
     Ok(threads)
+}
+
+impl ClientConfig {
+    /// Refuses to speak to a coordinator whose address is none, or in plain text to another machine.
+    pub(crate) fn may_call(&self) -> Result<(), NodeError> {
+        self.coordinator.as_deref().map_or(Ok(()), |url| discreet(url, &self.security).map(drop))
+    }
 }
 
 /// Whether what is said to this coordinator stays between the two. Refuses plain text to other machines, unless that

@@ -1,19 +1,32 @@
 //! A client's memory: the machine, what is logged but not yet on disk, and who
 //! waits for that. Everything here happens under one lock and never waits.
 
+mod asking;
+mod crediting;
 mod exchange;
+mod recording;
+mod shadow;
 mod spending;
+mod tutoring;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use cahoots_core::decision::Taken;
 use cahoots_core::drive::{Decided, Event, Log, Outcome};
-use cahoots_core::{ArmBuffer, DecisionId, Fact, NodeId, Tick, UserId};
+use cahoots_core::{ArmBuffer, DecisionId, Fact, NodeId, Picked, Tick, UserId};
 use tokio::sync::oneshot;
 
+pub(super) use self::recording::{PREFIX as RECORD, Record};
+use super::apprentice::{ApprenticeConfig, Plan, Tutored};
+use super::ask::Decider;
+use super::gain::{self, Beside, GainConfig};
+use super::history::History;
 use super::member::Member;
+use super::registry::Registry;
 use super::starts::Starts;
+use super::telemetry::{Spending, Telemetry};
+use super::tickets::Tickets;
 use crate::clock::Clock;
 use crate::error::NodeError;
 use crate::privacy::{Account, Ceiling};
@@ -27,7 +40,7 @@ const ALIVE: Duration = Duration::from_secs(5);
 /// What is on disk: positions that may leave or be confirmed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Durable {
-    /// Log entries.
+    /// Log entries, and values that someone waits for.
     pub(super) entries: u64,
     /// Messages numbered for the coordinator.
     pub(super) sent: u64,
@@ -48,10 +61,18 @@ pub(super) struct DueConfirmations {
 #[derive(Default)]
 pub(super) struct Journal {
     pub(super) batch: Batch,
-    /// Entries ever logged, on disk or not.
+    /// Entries and values ever written here, on disk or not.
     pub(super) entries: u64,
     /// Messages are taken and not logged: a planted fault.
     pub(super) forgets: bool,
+}
+
+impl Journal {
+    /// A named value that someone may wait for.
+    pub(super) fn set(&mut self, name: String, value: Vec<u8>) {
+        self.batch.set(name, value);
+        self.entries += 1;
+    }
 }
 
 impl Log for Journal {
@@ -76,6 +97,14 @@ pub(super) struct Waiter {
     pub(super) answer: oneshot::Sender<Result<(), String>>,
 }
 
+/// A decision that was taken.
+pub(super) struct Chosen {
+    pub(super) id: DecisionId,
+    pub(super) picked: Picked,
+    pub(super) model: u64,
+    pub(super) decided: Decider,
+}
+
 pub(super) struct State {
     pub(super) member: Option<Member>,
     pub(super) starts: Starts,
@@ -87,6 +116,16 @@ pub(super) struct State {
     pub(super) expiry: Tick,
     /// Decisions that may wait for their reward.
     pub(super) most_open: usize,
+    /// Bytes that may be kept of them for the app.
+    pub(super) most_kept: usize,
+    /// What is learned when a reward never comes.
+    pub(super) default_reward: Option<f64>,
+    /// Arms that the app refers to by id.
+    pub(super) registry: Registry,
+    /// What is kept of decisions for the app.
+    pub(super) tickets: Tickets,
+    /// What is kept of decisions for their owner.
+    pub(super) record: Record,
     pub(super) journal: Journal,
     pub(super) durable: Durable,
     /// Messages of the coordinator's that were taken since the last commit.
@@ -111,7 +150,7 @@ pub(super) struct State {
     /// Messages that are gone at both ends.
     pub(super) lost: u64,
     /// When the coordinator was last told that this client is there.
-    said_alive: Option<Duration>,
+    pub(super) said_alive: Option<Duration>,
     pub(super) arms: ArmBuffer,
     pub(super) refused: u64,
     pub(super) expired: u64,
@@ -123,10 +162,23 @@ pub(super) struct State {
     pub(super) ceiling: Option<Ceiling>,
     /// Why this client does not join: the coordinator asks for more than it gives.
     pub(super) declined: Option<String>,
+    /// What its own data alone would do.
+    pub(super) beside: Beside,
+    pub(super) gain_config: GainConfig,
+    /// Compares it with its app, where it is an apprentice.
+    pub(super) apprentice: Option<Tutored>,
+    pub(super) apprentice_config: Option<ApprenticeConfig>,
+    /// What happened since the start of this process.
+    pub(super) history: History,
+    /// What its owner chose to show.
+    pub(super) telemetry: Telemetry,
+    /// What was spent when the last message left.
+    pub(super) spending: Option<Spending>,
 }
 
 impl State {
     pub(super) fn new(starts: Starts, clock: Clock, expiry: Tick) -> State {
+        let history = History::new(clock.wall());
         State {
             member: None,
             starts,
@@ -138,6 +190,11 @@ impl State {
             clock,
             expiry,
             most_open: usize::MAX,
+            most_kept: usize::MAX,
+            default_reward: None,
+            registry: Registry::default(),
+            tickets: Tickets::default(),
+            record: Record::default(),
             journal: Journal::default(),
             durable: Durable::default(),
             taken: 0,
@@ -159,6 +216,13 @@ impl State {
             account: Account::default(),
             ceiling: None,
             declined: None,
+            beside: Beside::unknown(),
+            gain_config: GainConfig::default(),
+            apprentice: None,
+            apprentice_config: None,
+            history,
+            telemetry: Telemetry::default(),
+            spending: None,
         }
     }
 
@@ -170,8 +234,9 @@ impl State {
         self.member.as_mut().ok_or(NodeError::NotJoined)
     }
 
-    /// The terms are known: from now on there is a machine.
-    pub(super) fn join(&mut self, member: Member, new: bool) {
+    /// The terms are known: from now on there is a machine, and its shadow, new or as it was kept.
+    pub(super) fn join(&mut self, member: Member, new: bool, shadow: Option<Vec<u8>>) {
+        self.beside = Beside::of(&member, &self.gain_config, shadow);
         let lockstep = member.lockstep.is_some();
         let now = self.clock.now();
         let member = self.member.insert(member);
@@ -199,18 +264,62 @@ impl State {
     }
 
     /// A decision for arms that are in place.
-    pub(super) fn decide(&mut self, user: UserId, now: Option<Tick>) -> Result<Decided, NodeError> {
+    pub(super) fn decide(&mut self, user: UserId, now: Option<Tick>) -> Result<Chosen, NodeError> {
+        self.decide_as(user, now, None)
+    }
+
+    /// The same, as planned where it is compared with what the app would do.
+    fn decide_as(
+        &mut self,
+        user: UserId,
+        now: Option<Tick>,
+        plan: Option<&Plan>,
+    ) -> Result<Chosen, NodeError> {
         let now = now.unwrap_or_else(|| self.clock.now());
         let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
         let open = member.machine.open();
         if open >= self.most_open {
             return Err(NodeError::TooManyOpen { open });
         }
-        let journal = &mut self.journal;
-        let decided =
-            member.machine.decide(now, self.starts.epoch(), user, &self.arms, &member.keys, journal)?;
+        let (epoch, me) = (self.starts.epoch(), member.header.from);
+        let beside = self.beside.shadowed();
+        let pick = match &beside {
+            Some(shadowed) => {
+                let mut rng = gain::stream(member, me, member.machine.next_id(epoch));
+                Some(shadowed.pick(&self.arms, member.machine.seat(), &mut rng)?)
+            }
+            None => None,
+        };
+        let insists = beside.as_ref().zip(pick.as_ref()).and_then(|(shadowed, pick)| shadowed.insists(pick));
+        let overruled = plan.and_then(Plan::insists);
+        // The machine is offered one arm, takes it, and learns from it as from any other.
+        let masked = overruled.or(insists).map(|arm| self.arms.mask_all_but(arm));
+        let decided = member.machine.decide(now, epoch, user, &self.arms, &member.keys, &mut self.journal);
+        if let Some(masked) = masked {
+            self.arms.masked = masked;
+        }
+        let Decided { id, mut picked } = decided?;
+        if let Some((shadowed, pick)) = beside.zip(pick) {
+            match overruled {
+                Some(arm) => shadowed.overruled(id, self.arms.row(arm)),
+                None => picked = shadowed.decided(id, picked, &self.arms, pick),
+            }
+        }
+        let federated = member.machine.ends(NodeId::SERVER).received > 0 && insists.is_none();
+        let model = member.machine.model();
+        self.history.decided(self.clock.wall(), federated);
         self.stepped();
-        Ok(decided)
+        self.keep_shadow();
+        if let (Some(tutored), Some(plan)) = (&mut self.apprentice, plan) {
+            tutored.decided(id, plan);
+            picked = plan.with_odds(picked);
+        }
+        let decided = match (overruled, federated) {
+            (Some(_), _) => Decider::Baseline,
+            (None, true) => Decider::Federated,
+            (None, false) => Decider::Alone,
+        };
+        Ok(Chosen { id, picked, model, decided })
     }
 
     /// A reward: new ones are logged and learned from.
@@ -221,9 +330,18 @@ impl State {
         now: Option<Tick>,
     ) -> Result<Taken<()>, NodeError> {
         let now = now.unwrap_or_else(|| self.clock.now());
+        if self.apprentice.is_some() {
+            self.would_take(id, value)?;
+        }
         let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
         let taken = member.machine.reward(now, id, value, &member.keys, &mut self.journal)?;
         self.stepped();
+        if taken == Taken::Fresh(()) {
+            self.rewarded(id, value);
+            self.compared(id, Some(value));
+            self.tickets.close(id, &mut self.journal);
+            self.recorded(id, Some(value));
+        }
         Ok(taken)
     }
 
@@ -232,6 +350,14 @@ impl State {
         let now = now.unwrap_or_else(|| self.clock.now());
         let member = self.member.as_mut().ok_or(NodeError::NotJoined)?;
         let taken = member.machine.abandon(now, id, &member.keys, &mut self.journal)?;
+        if let Some(shadowed) = self.beside.shadowed() {
+            shadowed.abandoned(id);
+        }
+        if taken == Taken::Fresh(()) {
+            self.compared(id, None);
+            self.tickets.close(id, &mut self.journal);
+            self.recorded(id, None);
+        }
         self.stepped();
         Ok(taken)
     }
@@ -272,10 +398,22 @@ impl State {
         let member = self.member.as_mut().expect("steps come after joining");
         let step = member.machine.take_step();
         let released = step.facts.iter().any(|fact| matches!(fact, Fact::Release(_)));
+        for fact in &step.facts {
+            if let Fact::Refused { observations, reason } = fact {
+                tracing::warn!(
+                    observations,
+                    reason,
+                    "the coordinator did not merge an upload: it is kept here"
+                );
+            }
+        }
         member.books.enter(member.header.from, step.facts);
         self.flush |= !step.posted.is_empty();
         if released {
             self.released();
+        }
+        if !step.posted.is_empty() {
+            self.spent_by_now();
         }
         if self.account.withdrawn().is_some() {
             self.discard();
@@ -284,7 +422,7 @@ impl State {
 
     fn refuse(&mut self, misbehaviour: &impl std::fmt::Display) {
         self.refused += 1;
-        tracing::warn!(%misbehaviour, "refused");
+        tracing::warn!(reason = %misbehaviour, "message refused");
     }
 
     /// Someone wants to know when everything so far is on disk.
@@ -309,8 +447,7 @@ impl State {
             self.event(Event::Wake, Some(now));
         }
         for id in old {
-            self.expired += 1;
-            let _ = self.abandon(id, Some(now));
+            self.expire(id, now);
         }
     }
 

@@ -6,10 +6,14 @@ use cahoots_core::NodeId;
 use serde::Serialize;
 use serde_json::json;
 
-use super::Client;
+use super::apprentice::ApprenticeStatus;
+use super::gain::GainStatus;
+use super::history::HistoryColumns;
 use super::state::State;
+use super::{Client, Tutored};
 use crate::books::RefusedUploads;
 use crate::control::Order;
+use crate::decisions::DecisionLogStatus;
 use crate::error::NodeError;
 use crate::limits::Refusals;
 use crate::privacy::PrivacyStatus;
@@ -64,6 +68,18 @@ pub struct Status {
     pub epoch: u64,
     /// Attempts to connect since this start.
     pub attempts: u64,
+    /// Decisions taken since this start.
+    pub decisions: u64,
+    /// Rewards learned from since this start.
+    pub rewards: u64,
+    /// Their sum.
+    pub reward_sum: f64,
+    /// What federation gained this client.
+    pub gain: GainStatus,
+    /// How the record of decisions fares, where one is kept.
+    pub decision_log: Option<DecisionLogStatus>,
+    /// Who decides, this client or its app, where it is an apprentice.
+    pub apprentice: Option<ApprenticeStatus>,
     /// Why there is no connection, or why inputs are refused.
     pub trouble: Option<String>,
     /// What the limits refused since this start.
@@ -88,6 +104,7 @@ impl Client {
     /// What it is doing.
     pub fn status(&self) -> Status {
         let mut state = self.shared.lock();
+        let (decisions, rewards, reward_sum) = state.history.totals();
         let member = state.member.as_mut();
         let (uploads, downloads, unconfirmed) = member.map_or((0, 0, 0), |member| {
             let ends = member.machine.ends(NodeId::SERVER);
@@ -112,6 +129,12 @@ impl Client {
             expired: state.expired,
             epoch: state.starts.epoch(),
             attempts: state.connections,
+            decisions,
+            rewards,
+            reward_sum,
+            gain: state.beside.status(),
+            decision_log: state.record.status(),
+            apprentice: state.apprentice.as_ref().map(Tutored::status),
             trouble: state.failed.clone().or_else(|| state.trouble.clone()),
             limits: self.shared.counters.read(),
             privacy: state.privacy(),
@@ -121,6 +144,22 @@ impl Client {
     /// What the terms promise about users' data, what has been spent, and the most that may be.
     pub fn privacy(&self) -> PrivacyStatus {
         self.shared.lock().privacy()
+    }
+
+    /// What federation gained it.
+    pub fn gain(&self) -> GainStatus {
+        self.shared.lock().beside.status()
+    }
+
+    /// Who decides, this client or its app; `None` where it is no apprentice.
+    pub fn apprentice(&self) -> Option<ApprenticeStatus> {
+        self.shared.lock().apprentice.as_ref().map(Tutored::status)
+    }
+
+    /// What happened in the last `window` seconds, or since this start.
+    pub fn history(&self, window: Option<u64>) -> HistoryColumns {
+        let state = self.shared.lock();
+        state.history.columns(state.clock.wall(), window)
     }
 
     /// What someone should look after, and how; empty when all is well.
@@ -143,12 +182,18 @@ impl Client {
 impl State {
     fn privacy(&self) -> PrivacyStatus {
         let promised = self.member.as_ref().map(|member| &member.promised);
-        PrivacyStatus::of(promised, &self.account, self.ceiling)
+        let beside = self.telemetry.beside(promised);
+        let mut status = PrivacyStatus::of(promised, &self.account, self.ceiling, beside);
+        if let Some(untold) = self.telemetry.untold(promised) {
+            status.words = format!("{}\n{untold}", status.words);
+        }
+        status
     }
 
     /// What someone should look after, and how.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems: Vec<String> = self.failed.iter().chain(&self.stalled).cloned().collect();
+        problems.extend(self.record.status().and_then(|record| record.problem));
         problems.extend(self.alone.as_ref().map(|reason| {
             format!(
                 "this client decides alone, because the coordinator does not let it in: {reason}. What it learns is kept; \
@@ -173,6 +218,9 @@ impl State {
                 refusals.uploads, refusals.observations, refusals.reason
             )
         }));
+        let promised = self.member.as_ref().map(|member| &member.promised);
+        problems.extend(self.telemetry.problem(promised));
+        problems.extend(self.beside.problem());
         if self.lost > 0 {
             problems.push(format!(
                 "the coordinator was restored from an old copy; it lacks {} messages that this client no longer has",

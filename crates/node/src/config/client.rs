@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::serve::{AlgorithmTable, SettingTable};
 use super::tls::{TlsTable, secret_text};
-use super::{beside, five, hour, one, read, seconds, thousand};
-use crate::client::ClientConfig;
+use super::{Given, Sources, five, hour, one, seconds, thousand};
+use crate::client::{ApprenticeConfig, ClientConfig, GainConfig, PersonalizerConfig, Telemetry};
+use crate::decisions::DecisionLogConfig;
 use crate::error::NodeError;
-use crate::http::Entrance;
+use crate::http::{Entrance, may_listen};
 use crate::identity::{Caller, ClientSecurity, Secret};
 use crate::limits::ClientLimits;
 use crate::live::Known;
@@ -19,7 +20,7 @@ use crate::store::Sync;
 use crate::terms::Terms;
 
 /// What a client's file says.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientFile {
     /// Name of the federation.
@@ -49,6 +50,13 @@ pub struct ClientFile {
     /// Seconds after which a decision without a reward is given up.
     #[serde(default = "hour")]
     pub expiry: f64,
+    /// What is learned of a decision that expires without a reward; without, it is given up.
+    pub default_reward: Option<f64>,
+    /// How several rewards of one event count, where Personalizer's apps send them.
+    #[serde(default)]
+    pub personalizer: PersonalizerConfig,
+    /// A record of decisions is kept.
+    pub decisions: Option<DecisionLogConfig>,
     /// Log entries after which a snapshot is written, if the log is four times as large as the last one by then.
     #[serde(default = "thousand")]
     pub snapshot_every: u64,
@@ -72,12 +80,23 @@ pub struct ClientFile {
     pub invitation_file: Option<PathBuf>,
     /// The most that may be learned of this client's users from what it sends.
     pub privacy: Option<Ceiling>,
+    /// Whether the client knows what federation gains it, and what follows.
+    #[serde(default)]
+    pub gain: GainConfig,
+    /// What it shows of its own to who runs the coordinator: nothing, unless it is listed.
+    #[serde(default)]
+    pub telemetry: Telemetry,
+    /// Makes it an apprentice, whose app goes on deciding until it is certain to be better.
+    pub apprentice: Option<ApprenticeConfig>,
     /// The federation's terms, to decide before the coordinator was ever reached.
     pub terms: Option<TermsTable>,
+    /// Where each value is from.
+    #[serde(skip)]
+    pub sources: Sources,
 }
 
 /// Terms as a file gives them: exactly what the coordinator's file says.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TermsTable {
     /// Seed of the federation's decisions.
@@ -96,11 +115,23 @@ fn anywhere() -> String {
 impl ClientFile {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<ClientFile, NodeError> {
-        let mut file: ClientFile = read(path)?;
-        file.store = beside(path, &file.store);
-        file.tls = file.tls.map(|tls| tls.beside(path));
-        file.token_file = file.token_file.map(|file| beside(path, &file));
-        file.invitation_file = file.invitation_file.map(|file| beside(path, &file));
+        ClientFile::given(&Given::file(path))
+    }
+
+    /// Reads a file, and what is given over it.
+    pub fn given(given: &Given) -> Result<ClientFile, NodeError> {
+        let (mut file, sources) = given.read::<ClientFile>()?;
+        file.store = sources.folder("store").join(&file.store);
+        if let Some(record) = &mut file.decisions {
+            record.folder = sources.folder("decisions").join(&record.folder);
+        }
+        file.tls = file.tls.map(|tls| tls.beside(&sources));
+        file.token_file = file.token_file.map(|file| sources.folder("token_file").join(file));
+        file.invitation_file = file.invitation_file.map(|file| sources.folder("invitation_file").join(file));
+        if let Some(socket) = file.http.strip_prefix("unix:") {
+            file.http = format!("unix:{}", sources.folder("http").join(socket).display());
+        }
+        file.sources = sources;
         Ok(file)
     }
 
@@ -113,6 +144,7 @@ impl ClientFile {
                 .map_err(|e| NodeError::Config(format!("{}: terms: {e}", path.display())))
         });
         let wrong = |e: String| NodeError::Config(format!("{}: {e}", path.display()));
+        self.limits.check().map_err(wrong)?;
         Ok(ClientConfig {
             known: known.clone(),
             federation: self.federation.clone(),
@@ -123,6 +155,14 @@ impl ClientFile {
             terms: terms.transpose()?,
             tick: seconds(path, "tick", self.tick)?,
             expiry: seconds(path, "expiry", self.expiry)?,
+            default_reward: self.default_reward,
+            personalizer: self.personalizer,
+            decisions: self
+                .decisions
+                .clone()
+                .map(|record| record.check().map(|()| record))
+                .transpose()
+                .map_err(wrong)?,
             snapshot_every: self.snapshot_every.max(1),
             longest_pause: seconds(path, "longest_pause", self.longest_pause)?,
             limits: self.limits.clone(),
@@ -132,7 +172,26 @@ impl ClientFile {
                 .map(|ceiling| ceiling.check().map(|()| ceiling))
                 .transpose()
                 .map_err(wrong)?,
+            gain: self.gain.check().map(|()| self.gain).map_err(wrong)?,
+            telemetry: self.telemetry.clone(),
+            apprentice: self
+                .apprentice
+                .map(|apprentice| apprentice.check().map(|()| apprentice))
+                .transpose()
+                .map_err(wrong)?,
         })
+    }
+
+    /// What the file means, and whom the app's side is for, with all checked that a start checks before it makes a store.
+    pub fn may_start(&self, known: &Arc<Known>, path: &Path) -> Result<(ClientConfig, Entrance), NodeError> {
+        let config = self.config(known, path)?;
+        config.may_call()?;
+        if let Some(terms) = &config.terms {
+            terms.live(known)?.deployable(terms)?;
+        }
+        let entrance = self.entrance(path)?;
+        may_listen(&self.http, self.has_token())?;
+        Ok((config, entrance))
     }
 
     /// Whom the app's side is for.

@@ -1,36 +1,24 @@
-//! Configuration files of `serve` and `client`. Unknown keys and wrong values
-//! are refused with the line they are on.
+//! The configuration of `serve` and `client`: a file, variables and flags over it. Unknown keys and wrong values are
+//! refused with the place they are from.
 
 mod client;
+mod overlay;
 mod serve;
+mod shown;
+mod sources;
 mod tls;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-
-use serde::de::DeserializeOwned;
 
 use crate::error::NodeError;
 
 pub use client::ClientFile;
-pub use serve::{AlgorithmTable, LockstepTable, ServeFile, SettingTable};
+pub use overlay::Given;
+pub use serve::{AlgorithmTable, LockstepTable, ServeFile, SettingTable, WarmStartTable};
+pub use shown::Shown;
+pub use sources::{Source, Sources};
 pub use tls::TlsTable;
-
-/// Reads a configuration file.
-fn read<T: DeserializeOwned>(path: &Path) -> Result<T, NodeError> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        NodeError::Config(format!("{}: {e}; give the path of a configuration file", path.display()))
-    })?;
-    toml::from_str(&text).map_err(|e| {
-        let line = e.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
-        NodeError::Config(format!("{}:{line}: {}", path.display(), e.message()))
-    })
-}
-
-/// Paths in a file are relative to the file.
-fn beside(file: &Path, path: &Path) -> PathBuf {
-    file.parent().unwrap_or(Path::new("")).join(path)
-}
 
 /// A length of time in seconds.
 fn seconds(file: &Path, key: &str, value: f64) -> Result<Duration, NodeError> {

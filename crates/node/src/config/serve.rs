@@ -4,19 +4,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cahoots_core::{NodeId, Setting};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::{TlsTable, beside, one, read, seconds, thousand};
-use crate::coordinator::CoordinatorConfig;
+use super::tls::secret_text;
+use super::{Given, Sources, TlsTable, one, seconds, thousand};
+use crate::coordinator::{CoordinatorConfig, Plan};
 use crate::error::NodeError;
+use crate::face::Access;
+use crate::http::addresses;
 use crate::identity::{Admit, Gate, ServeSecurity};
 use crate::limits::ServeLimits;
 use crate::live::Known;
+use crate::prior::WarmStart;
 use crate::store::Sync;
 use crate::terms::Terms;
 
 /// What a coordinator's file says.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServeFile {
     /// Name of the federation.
@@ -24,6 +28,15 @@ pub struct ServeFile {
     /// Where to listen, as "127.0.0.1:7700"; port 0 takes a free one.
     #[serde(default = "loopback")]
     pub listen: String,
+    /// Where the page, the status and the metrics are: "127.0.0.1:7780", "unix:PATH", or "none". Port 0 takes a free one.
+    #[serde(default = "anywhere")]
+    pub http: String,
+    /// What must be shown there: needed where others than this machine can reach it.
+    pub token: Option<String>,
+    /// A file that holds it.
+    pub token_file: Option<PathBuf>,
+    /// What the federation is planned to send, to be shown beside what it does.
+    pub plan: Option<Plan>,
     /// The coordinator's file.
     pub store: PathBuf,
     /// What "on disk" means: "disk" or "memory".
@@ -54,10 +67,15 @@ pub struct ServeFile {
     pub setting: Option<SettingTable>,
     /// A run in the simulator's order. For tests.
     pub lockstep: Option<LockstepTable>,
+    /// What a new federation begins from.
+    pub warm_start: Option<WarmStartTable>,
+    /// Where each value is from.
+    #[serde(skip)]
+    pub sources: Sources,
 }
 
 /// An algorithm as a file names it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AlgorithmTable {
     /// Name in the registry.
     pub kind: String,
@@ -67,7 +85,7 @@ pub struct AlgorithmTable {
 }
 
 /// A setting as a file gives it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SettingTable {
     /// Those for whom decisions are made.
@@ -100,8 +118,19 @@ pub struct SettingTable {
     pub hosts: Vec<u32>,
 }
 
+/// What a new federation begins from: used when its store is made, and remembered there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WarmStartTable {
+    /// A file that `cahoots prior` made.
+    pub prior: PathBuf,
+    /// For how much of an observation each of its observations counts.
+    #[serde(default = "one")]
+    pub weight: f64,
+}
+
 /// A lockstep run.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockstepTable {
     /// World and horizon, for who knows how to run in lockstep.
@@ -112,6 +141,10 @@ pub struct LockstepTable {
 
 fn loopback() -> String {
     "127.0.0.1:7700".into()
+}
+
+fn anywhere() -> String {
+    "127.0.0.1:0".into()
 }
 
 fn long() -> u64 {
@@ -148,12 +181,22 @@ impl SettingTable {
 impl ServeFile {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<ServeFile, NodeError> {
-        let mut file: ServeFile = read(path)?;
-        file.store = beside(path, &file.store);
-        file.tls = file.tls.map(|tls| tls.beside(path));
+        ServeFile::given(&Given::file(path))
+    }
+
+    /// Reads a file, and what is given over it.
+    pub fn given(given: &Given) -> Result<ServeFile, NodeError> {
+        let (mut file, sources) = given.read::<ServeFile>()?;
+        file.store = sources.folder("store").join(&file.store);
+        file.tls = file.tls.map(|tls| tls.beside(&sources));
         if let Some(states) = file.lockstep.as_mut().and_then(|lockstep| lockstep.states.as_mut()) {
-            *states = beside(path, states);
+            *states = sources.folder("lockstep.states").join(&*states);
         }
+        if let Some(warm) = &mut file.warm_start {
+            warm.prior = sources.folder("warm_start.prior").join(&warm.prior);
+        }
+        file.token_file = file.token_file.map(|token| sources.folder("token_file").join(token));
+        file.sources = sources;
         Ok(file)
     }
 
@@ -172,7 +215,9 @@ impl ServeFile {
                 Err(NodeError::Config("[setting] is missing: it says users, dim and arms".into()))
             }
         };
-        let terms = terms.map_err(|e| NodeError::Config(format!("{}: {e}", path.display())))?;
+        let terms = terms.map_err(|e| {
+            NodeError::Config(format!("{}: {e}{}", path.display(), self.sources.besides("algorithm")))
+        })?;
         Ok(CoordinatorConfig {
             known: known.clone(),
             federation: self.federation.clone(),
@@ -182,8 +227,84 @@ impl ServeFile {
             tick: seconds(path, "tick", self.tick)?,
             snapshot_every: self.snapshot_every.max(1),
             limits: self.limits.clone(),
+            warm_start: self.warm_start(path)?,
+            plan: self.plan,
             security: self.security().map_err(|e| NodeError::Config(format!("{}: {e}", path.display())))?,
         })
+    }
+
+    /// What the file means, and whom its page is for, with all checked that a start checks before it makes a store.
+    pub fn may_start(
+        &self,
+        known: &Arc<Known>,
+        path: &Path,
+    ) -> Result<(CoordinatorConfig, Option<Access>), NodeError> {
+        let config = self.config(known, path)?;
+        config.terms.live(known)?.deployable(&config.terms)?;
+        for address in addresses(&self.listen, "listen")? {
+            config.security.may_listen(address.ip())?;
+        }
+        let access = self.access(path)?;
+        if access.is_some() {
+            self.may_show()?;
+            addresses(&self.http, "http")?;
+        }
+        Ok((config, access))
+    }
+
+    /// Whom the page is for; nobody without an address.
+    pub fn access(&self, path: &Path) -> Result<Option<Access>, NodeError> {
+        if self.http == "none" {
+            return Ok(None);
+        }
+        let wrong = |e: String| NodeError::Config(format!("{}: {e}", path.display()));
+        let token = secret_text("token", &self.token, &self.token_file).map_err(wrong)?;
+        let socket = self.http.starts_with("unix:");
+        Access::new(token, socket, self.page_is_secure()).map(Some).map_err(wrong)
+    }
+
+    /// Whether the page is served over TLS: where certificates are there, and others than this machine can reach it.
+    pub fn page_is_secure(&self) -> bool {
+        self.tls.is_some() && !self.page_is_local()
+    }
+
+    fn page_is_local(&self) -> bool {
+        let host = self.http.rsplit_once(':').map_or(&*self.http, |(host, _)| host);
+        self.http.starts_with("unix:") || crate::identity::loopback(host)
+    }
+
+    /// Refuses to show the page to other machines without a token, or in plain text unless that was asked for.
+    pub fn may_show(&self) -> Result<(), NodeError> {
+        if self.page_is_local() {
+            return Ok(());
+        }
+        if self.token.is_none() && self.token_file.is_none() {
+            return Err(NodeError::Config(format!(
+                "whoever reaches {} could watch this federation: listen on 127.0.0.1 or \"unix:PATH\", or set `token` or `token_file` \
+                 (`openssl rand -hex 32` makes one)",
+                self.http
+            )));
+        }
+        if self.tls.is_none() && !self.plain_text {
+            return Err(NodeError::Config(format!(
+                "the token of {} would travel in plain text: give [tls], see `cahoots keys init`, or listen on 127.0.0.1 and let a \
+                 proxy with TLS stand before it; `plain_text = true` allows it",
+                self.http
+            )));
+        }
+        Ok(())
+    }
+
+    fn warm_start(&self, path: &Path) -> Result<Option<WarmStart>, NodeError> {
+        let Some(WarmStartTable { prior, weight }) = &self.warm_start else { return Ok(None) };
+        if !(*weight > 0.0 && *weight <= 1.0) {
+            return Err(NodeError::Config(format!(
+                "{}: weight in [warm_start] must be above 0 and at most 1, not {weight}: it says for how much of an observation \
+                 each of the prior's counts",
+                path.display()
+            )));
+        }
+        Ok(Some(WarmStart { prior: prior.clone(), weight: *weight }))
     }
 
     /// Who is let in. What was not asked for is the safest of what can be.

@@ -1,14 +1,14 @@
 //! What a file says about certificates and other secrets.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::beside;
+use super::Sources;
 use crate::identity::{KeyFiles, Private};
 
 /// `[tls]`: a folder of keys, or single files in place of those in it.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsTable {
     /// A member's folder, as `cahoots keys` makes it.
@@ -25,14 +25,16 @@ pub struct TlsTable {
 
 impl TlsTable {
     /// Paths in a file are relative to the file.
-    pub(super) fn beside(self, file: &Path) -> TlsTable {
-        let of = |path: Option<PathBuf>| path.map(|path| beside(file, &path));
+    pub(super) fn beside(self, sources: &Sources) -> TlsTable {
+        let of = |key: &str, path: Option<PathBuf>| {
+            path.map(|path| sources.folder(&format!("tls.{key}")).join(path))
+        };
         TlsTable {
-            keys: of(self.keys),
-            certificate: of(self.certificate),
-            key: of(self.key),
-            authorities: of(self.authorities),
-            revoked: of(self.revoked),
+            keys: of("keys", self.keys),
+            certificate: of("certificate", self.certificate),
+            key: of("key", self.key),
+            authorities: of("authorities", self.authorities),
+            revoked: of("revoked", self.revoked),
         }
     }
 

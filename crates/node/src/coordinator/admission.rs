@@ -42,6 +42,11 @@ impl Admission {
         }
     }
 
+    /// Invitations that nobody has used or taken back.
+    pub(super) fn open(&self) -> usize {
+        self.invitations.values().flatten().filter(|invitation| invitation.fate == Fate::Open).count()
+    }
+
     /// For the store.
     fn save(&self, client: NodeId) -> (String, Vec<u8>) {
         let invitations = self.invitations.get(&client).map(Vec::as_slice).unwrap_or_default();
@@ -215,8 +220,8 @@ impl Core {
         });
         let judged = suspect.filter_map(|(client, c)| Some((*client, gate.look_again(&c.peer).err()?)));
         for (client, reason) in judged.collect::<Vec<_>>() {
-            self.status.turned_away += 1;
-            tracing::warn!(%client, reason, "refused from now on");
+            self.turned_away(client, &reason);
+            tracing::warn!(client = client.0, reason, "not believed any more: disconnected");
             if let Some(connected) = self.members.connected.get(&client) {
                 let _ = connected.outbox.send(refusal(reason, true));
             }

@@ -3,27 +3,35 @@
 
 use std::collections::BTreeSet;
 
-use cahoots_core::drive::{Event, Outcome, Saved, ServerNode};
-use cahoots_core::link::{Arrival, Ends};
-use cahoots_core::{Keys, Membership, NodeId, ParamError, Seats, Tick};
+use cahoots_core::drive::{Event, Outcome, ServerNode};
+use cahoots_core::link::Arrival;
+use cahoots_core::{Keys, NodeId, Seats, Tick};
+use prost::Message as _;
 use tokio::sync::{mpsc, oneshot};
 
-use super::admission::{self, Admission};
-use super::conduct::{self, Conduct};
-use super::members::{DEPARTED, Members, PREFIX, Refused, outdated};
-use super::{Command, CoordinatorConfig, CoordinatorStatus, States};
+use super::admission::Admission;
+use super::conduct::Conduct;
+use super::looking::Models;
+use super::members::Members;
+use super::status::{CoordinatorStatus, Plan};
+use super::told::Told;
+use super::unmerged::Unmerged;
+use super::watch::{Happening, Traffic, Watch};
+use super::{Command, States};
 use crate::books::Books;
 use crate::clock::Clock;
 use crate::error::NodeError;
 use crate::limits::{REASON, cut};
 use crate::lockstep::Conductor;
-use crate::platform::{Bug, Platform};
-use crate::secret;
+use crate::platform::Bug;
+use crate::privacy::PromiseStatus;
 use crate::store::{Batch, Store, StoreError};
-use crate::transport::proto::{Change, Confirm, Frame, Hello, Refusal, Welcome};
-use crate::transport::{
-    self, Contents, EnvelopeHeader, Inbound, Kind, Session, confirm_peer, frame, refusal,
-};
+use crate::terms::Terms;
+use crate::transport::proto::{Alive, Confirm, Frame};
+use crate::transport::{self, Contents, EnvelopeHeader, Inbound, Kind, Session, confirm_peer, refusal};
+
+/// The name under which the store keeps the port of the page.
+const PAGE_PORT: &str = "page";
 
 /// Commands that one commit makes durable at most.
 const BATCH: usize = 1024;
@@ -34,12 +42,14 @@ pub(super) struct Core {
     pub(super) seats: Seats,
     pub(super) store: Store,
     pub(super) batch: Batch,
-    keys: Keys,
-    clock: Clock,
+    pub(super) keys: Keys,
+    pub(super) clock: Clock,
     pub(super) header: EnvelopeHeader,
-    terms: String,
+    pub(super) told_terms: String,
     pub(super) members: Members,
     pub(super) conduct: Conduct,
+    pub(super) unmerged: Unmerged,
+    pub(super) told: Told,
     pub(super) admission: Admission,
     pub(super) lockstep: Option<Box<dyn Conductor>>,
     pub(super) finish: Option<oneshot::Sender<States>>,
@@ -50,101 +60,32 @@ pub(super) struct Core {
     /// Clients who are to be told after the next commit what has come from them.
     pub(super) confirming: BTreeSet<NodeId>,
     pub(super) granted: Option<(u64, Session)>,
-    snapshot_every: u64,
+    pub(super) snapshot_every: u64,
+    pub(super) watch: Watch,
+    /// Inputs that the machine has taken since the start of this process.
+    pub(super) inputs: u64,
+    pub(super) models: Models,
+    pub(super) terms: Terms,
+    pub(super) promised: PromiseStatus,
+    pub(super) plan: Option<Plan>,
+    pub(super) late: f64,
     pub(super) status: CoordinatorStatus,
 }
 
-impl Core {
-    /// Opens the store and replays what a kill interrupted.
-    pub(super) fn open(
-        config: CoordinatorConfig,
-        finish: oneshot::Sender<States>,
-        platform: &Platform,
-    ) -> Result<Core, NodeError> {
-        config.terms.live(&config.known)?.deployable(&config.terms)?;
-        let owner = super::owner(&config.federation);
-        let (mut store, recovered) = Store::open_on(platform, &config.store, &owner, config.sync)?;
-        let terms = config.terms.to_toml();
-        let mut first = Batch::default();
-        match store.get("terms")? {
-            None => first.set("terms", terms.clone().into_bytes()),
-            Some(known) if known == terms.as_bytes() => {}
-            Some(_) => {
-                return Err(NodeError::Config(format!(
-                    "store {}: this federation was started under other terms (algorithm, parameters, setting or seed), which cannot \
-                     change while it runs: restore the configuration, or start a new federation with a new name and a new store",
-                    config.store.display()
-                )));
-            }
-        }
-        let secret = secret::kept(&store, &mut first, "secret")?;
-        let born = secret::born(&store, &mut first)?;
-        let keys = secret::keys(&config.terms, secret);
-        if !first.is_empty() {
-            store.commit(&first)?;
-        }
-        let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
-        let live = config.terms.live(&config.known)?;
-        let queues = store.get("queues")?.unwrap_or_default();
-        let saved = recovered.snapshot.as_deref().map(|state| Saved { state, queues: &queues });
-        let mut machine = live.coordinator(&config.terms, saved)?;
-        if config.terms.lockstep.is_some() {
-            machine.queues().keep_all();
-        }
-        let mut books = Books::restore(store.get("books")?).map_err(damaged)?;
-        let mut clock = Clock::on(platform.clone(), born, config.tick, secret::tick(&store)?);
-        for entry in &recovered.log {
-            let tick = machine
-                .replay(entry, &keys)
-                .map_err(|e| damaged(format!("a log entry cannot be replayed ({e})")))?;
-            clock.seen(tick);
-            let facts = machine.take_step().facts;
-            if !platform.has(Bug::DropFacts) {
-                books.enter(NodeId::SERVER, facts);
-            }
-        }
-        let seats = live.seats(&config.terms)?;
-        let lockstep = match &config.terms.lockstep {
-            Some(_) => {
-                let progress = store.get("lockstep")?;
-                Some(config.known.lockstep()?.conductor(&config.terms, seats.clone(), progress)?)
-            }
-            None => None,
-        };
-        let new = recovered.snapshot.is_none() && recovered.log.is_empty();
-        let mut core = Core {
-            machine,
-            books,
-            seats,
-            members: Members::restore(store.list(PREFIX)?, store.list(DEPARTED)?),
-            conduct: Conduct::restore(store.list(conduct::PREFIX)?, config.limits.implausible),
-            admission: Admission::restore(config.security, store.list(admission::PREFIX)?),
-            store,
-            batch: Batch::default(),
-            keys,
-            clock,
-            header: EnvelopeHeader {
-                federation: config.federation,
-                from: NodeId::SERVER,
-                parameters: config.terms.hash(),
-            },
-            terms,
-            lockstep,
-            finish: Some(finish),
-            after: Vec::new(),
-            touched: BTreeSet::new(),
-            confirming: BTreeSet::new(),
-            granted: None,
-            snapshot_every: config.snapshot_every,
-            status: CoordinatorStatus::default(),
-        };
-        if new && core.lockstep.is_none() {
-            core.event(Event::Start);
-            core.flush(false)?;
-        }
-        Ok(core)
+/// The bytes of a frame as they are shown: of the message in it, and of all of it. How often a client's store was written tells
+/// how busy it is, and is as long as it is large: a sign of life counts as if it were the longest.
+fn weigh(frame: &Frame) -> (u64, u64) {
+    let bytes = frame.encoded_len();
+    let longest =
+        |alive: &Alive| Frame { kind: Some(Kind::Alive(Alive { position: u64::MAX, ..alive.clone() })) };
+    match &frame.kind {
+        Some(Kind::Envelope(_)) => (bytes as u64, bytes as u64),
+        Some(Kind::Alive(alive)) => (0, longest(alive).encoded_len() as u64),
+        _ => (0, bytes as u64),
     }
+}
 
+impl Core {
     /// Takes commands until told to stop, or until the store fails.
     pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Command>) -> Result<(), NodeError> {
         let mut stop = false;
@@ -163,9 +104,16 @@ impl Core {
         Ok(())
     }
 
+    /// The port that the page had the last time.
+    pub(super) fn page_port(&self) -> Result<Option<u16>, StoreError> {
+        let kept = self.store.get(PAGE_PORT)?.and_then(|bytes| bytes.try_into().ok());
+        Ok(kept.map(u16::from_le_bytes))
+    }
+
     /// What was taken becomes durable; whoever is here is told when it cannot.
     pub(super) fn commit(&mut self, stop: bool) -> Result<(), NodeError> {
         self.advance();
+        self.note_moves();
         self.flush(stop).map_err(|error| {
             let reason = format!("the coordinator has stopped: {error}");
             for connected in self.members.connected.values() {
@@ -176,11 +124,18 @@ impl Core {
     }
 
     pub(super) fn handle(&mut self, command: Command) {
+        self.watch.at(self.store.platform().wall().as_secs_f64());
         match command {
             Command::Inbound(Inbound::Opened(session, peer, frames)) => {
                 self.members.open(session, peer, frames);
             }
-            Command::Inbound(Inbound::Closed(session)) => self.members.close(session),
+            Command::Inbound(Inbound::Closed(session)) => {
+                let client = self.members.client(session);
+                self.members.close(session);
+                if let Some(client) = client {
+                    tracing::info!(client = client.0, here = self.members.connected.len(), "disconnected");
+                }
+            }
             Command::Inbound(Inbound::Frame(session, Frame { kind: Some(kind) })) => {
                 self.frame(session, kind)
             }
@@ -194,15 +149,22 @@ impl Core {
                     }
                 }
             }
+            Command::PagePort(port, answer) => {
+                self.batch.set(PAGE_PORT, port.to_le_bytes().to_vec());
+                let _ = answer.send(self.flush(false).map_err(NodeError::from));
+            }
             Command::Params(answer) => {
                 let (version, params) = self.machine.params();
                 let _ = answer.send((version, params.into()));
             }
             Command::Change(params, answer) => {
-                let _ = answer.send(self.change(&params));
+                let _ = answer.send(self.change(&params, None));
             }
-            Command::Members(answer) => {
-                let _ = answer.send(self.list_members());
+            Command::Revert(version, answer) => {
+                let _ = answer.send(self.revert(version));
+            }
+            Command::History(answer) => {
+                let _ = answer.send(super::change::versions(&self.store).map_err(NodeError::from));
             }
             Command::Remove(client, answer) => {
                 let _ = answer.send(self.remove(client, false));
@@ -230,23 +192,14 @@ impl Core {
             Command::Backup(path, answer) => {
                 // What has been taken is on disk before it is copied.
                 let saved = self.flush(false).and_then(|()| self.store.backup(&path));
+                match &saved {
+                    Ok(()) => tracing::info!(to = %path.display(), "store copied"),
+                    Err(error) => tracing::warn!(%error, "store not copied"),
+                }
                 let _ = answer.send(saved.map_err(NodeError::from));
             }
-            Command::Status(answer) => {
-                let status = CoordinatorStatus {
-                    rounds: self.books.rounds,
-                    clusters: self.books.clusters,
-                    waiting_for: self.machine.waiting_for().into_iter().map(|client| client.0).collect(),
-                    params_version: self.machine.params().0,
-                    implausible: self.conduct.implausible(),
-                    quarantined: self.conduct.quarantined().map(|client| client.0).collect(),
-                    members: self.members.len(),
-                    connected: self.members.connected.len(),
-                    log: self.store.entries(),
-                    ..self.status.clone()
-                };
-                let _ = answer.send(status);
-            }
+            Command::Look(look) => self.look(look),
+            Command::Sample => self.sample(),
             Command::Stop => {}
         }
     }
@@ -256,6 +209,9 @@ impl Core {
             return self.hello(session, *hello);
         }
         let Some(client) = self.members.client(session) else { return };
+        let frame = Frame { kind: Some(kind) };
+        self.watch.heard(client, weigh(&frame));
+        let Some(kind) = frame.kind else { return };
         match kind {
             Kind::Envelope(envelope) => {
                 if let Err(reason) = self.envelope(client, *envelope) {
@@ -268,10 +224,30 @@ impl Core {
             Kind::Confirm(confirmed) => self.confirmed(client, confirmed.sequence),
             Kind::Refusal(refusal) => {
                 let reason = cut(&refusal.reason, REASON);
-                tracing::warn!(%client, %reason, "a client withdraws: it sends nothing any more");
+                tracing::warn!(client = client.0, %reason, "withdrew: it sends nothing any more");
+                // It will not say so again.
+                self.told.withdraws(client, &reason);
+                self.save_told();
+                self.watch.note(Happening::Withdrew, Some(client), &*reason);
                 self.members.drop_client(client);
             }
-            Kind::Alive(alive) => self.members.alive(client, alive.position),
+            Kind::Alive(alive) => {
+                self.members.alive(client, alive.position);
+                match self.told.hear(client, alive.spent, alive.telemetry) {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        self.watch.change(client);
+                    }
+                    Err(wrong) => {
+                        self.watch.refuse(client, wrong);
+                        tracing::warn!(
+                            client = client.0,
+                            wrong,
+                            "what a client says of itself cannot be true"
+                        );
+                    }
+                }
+            }
             Kind::Done(done) => {
                 self.confirmed(client, done.received);
                 if let Some(run) = &mut self.lockstep
@@ -283,70 +259,6 @@ impl Core {
             }
             _ => self.reject(client, "a frame that only coordinators send".into()),
         }
-    }
-
-    fn hello(&mut self, session: Session, hello: Hello) {
-        let Some((peer, frames)) = self.members.stranger(session) else { return };
-        let client = NodeId(hello.client);
-        let clients = self.seats.clients();
-        let ends = if client.index() < clients { self.machine.ends(client) } else { Ends::default() };
-        let (federation, parameters) = (&self.header.federation, self.header.parameters);
-        let now = self.store.platform().wall();
-        let refused = self
-            .admission
-            .refuse(&self.members, &hello, &peer, federation, now)
-            .or_else(|| self.members.refuse(&hello, federation, clients, parameters, ends));
-        // What it has confirmed is no longer kept: who lacks it comes with an old copy.
-        let refused = refused.or_else(|| {
-            let lacks = !self.members.starts_anew(&hello) && self.lacks(client, hello.received);
-            lacks.then(|| outdated(client))
-        });
-        let disbelieved = self.conduct.refuses(client, hello.rejoins);
-        let refused = refused.or(disbelieved.map(|reason| Refused { reason, last: true, old: false }));
-        if let Some(Refused { reason, last, old }) = refused {
-            self.status.turned_away += 1;
-            tracing::warn!(%client, reason, "refused");
-            let _ = frames.try_send(frame(Kind::Refusal(Refusal { reason, r#final: last, old_copy: old })));
-            return;
-        }
-        if self.members.is_member(client) && self.members.starts_anew(&hello) {
-            self.leave(client);
-            self.free(client);
-            self.forgive(client);
-        }
-        if hello.received > self.machine.ends(client).sent {
-            // This store is an old copy. Clients send again what it lacks; numbers go on where they are.
-            tracing::warn!(%client, "it has received more than this coordinator remembers: the store is an old copy");
-            let now = self.clock.now();
-            self.machine.behind(now, client, hello.received, &self.keys, &mut self.batch);
-        }
-        self.machine.queues().confirmed(client, hello.received);
-        let known = self.members.knows_start(&hello) && self.members.knows_secret(&hello);
-        let new = self.members.bind(&hello);
-        self.granted_by_invitation(&hello);
-        if !known {
-            let (key, owner) = self.members.save(client);
-            self.batch.set(key, owner);
-        }
-        if new && self.lockstep.is_none() {
-            self.event(Event::Membership(Membership::Joined(client)));
-        }
-        self.members.connect(client, session, peer, frames, hello.received);
-        let Ends { sent, received } = self.machine.ends(client);
-        let (terms, parameters) = (self.terms.clone(), self.header.parameters);
-        let (version, params) = self.machine.params();
-        let change = (version > 0).then(|| Change { version, params: params.into() });
-        let welcome = Welcome { received, terms, parameters, sent, change };
-        self.after.push((client, frame(Kind::Welcome(welcome.into()))));
-        self.touched.insert(client);
-        tracing::info!(%client, "connected");
-    }
-
-    /// Whether a client that has received so much cannot be sent what follows.
-    fn lacks(&mut self, client: NodeId, received: u64) -> bool {
-        let sent = self.machine.ends(client).sent;
-        let next = self.machine.queues().after(client, received).next();
-        next.map_or(sent > received, |next| next.sequence - next.skipped > received + 1)
     }
 
     /// A message: new ones are logged and applied, seen ones confirmed again,
@@ -398,8 +310,8 @@ impl Core {
 
     /// Resets a connection; the client comes back and starts from what is confirmed.
     pub(super) fn reject(&mut self, client: NodeId, reason: String) {
-        self.status.refused += 1;
-        tracing::warn!(%client, reason, "connection reset");
+        self.watch.refuse(client, &reason);
+        tracing::warn!(client = client.0, reason, "connection reset");
         if let Some(connected) = self.members.connected.get(&client) {
             let _ = connected.outbox.send(refusal(reason, false));
         }
@@ -410,44 +322,52 @@ impl Core {
     pub(super) fn event(&mut self, event: Event<Vec<u8>>) {
         let now: Tick = self.lockstep.as_ref().map_or_else(|| self.clock.now(), |run| run.tick());
         let from = match &event {
-            Event::Message { from, .. } | Event::Turned { from, .. } => Some(*from),
+            Event::Message { from, skipped, .. } | Event::Turned { from, skipped, .. } => {
+                Some((*from, *skipped))
+            }
             _ => None,
         };
+        self.inputs += 1;
         let outcome = self.machine.event(now, event, &self.keys, &mut self.batch);
         if let Outcome::Refused(misbehaviour) = &outcome {
-            self.status.refused += 1;
-            tracing::warn!(%misbehaviour, "the machine refused a message");
+            match from {
+                Some((from, _)) => self.watch.refuse(from, &misbehaviour.to_string()),
+                None => self.watch.traffic.refused += 1,
+            }
+            let client = from.map(|(from, _)| from.0);
+            tracing::warn!(client, reason = %misbehaviour, "message refused");
         }
-        if let Some(from) = from {
-            self.status.received += 1;
+        if let Some((from, skipped)) = from {
+            let refused = matches!(outcome, Outcome::Refused(_));
+            self.watch.traffic.received += u64::from(outcome == Outcome::Done);
+            self.watch.traffic.not_merged += u64::from(refused);
+            if outcome != Outcome::Seen && self.unmerged.count(from, refused, skipped) {
+                let (key, numbers) = self.unmerged.save(from);
+                self.batch.set(key, numbers);
+            }
+            self.watch.change(from);
             self.owe_confirmation(from);
         }
         let step = self.machine.take_step();
-        self.books.enter(NodeId::SERVER, step.facts);
-        self.status.sent += step.posted.len() as u64;
+        self.enter(step.facts);
+        self.watch.traffic.sent += step.posted.len() as u64;
         self.touched.extend(step.posted.iter().map(|(to, _)| *to));
         if let Some(run) = &mut self.lockstep {
             run.sent(&step.posted);
         }
-        if let (Some(from), Outcome::Refused(misbehaviour)) = (from, outcome)
+        if let (Some((from, _)), Outcome::Refused(misbehaviour)) = (from, outcome)
             && misbehaviour.is_implausible()
         {
             self.accuse(from, &misbehaviour.to_string());
         }
     }
 
-    /// Changes parameters that may change, here and at every client.
-    fn change(&mut self, params: &str) -> Result<u64, ParamError> {
-        let version = self.machine.params().0 + 1;
-        self.machine.change(self.clock.now(), version, params, &mut self.batch)?;
-        let change = Change { version, params: params.into() };
-        let everyone = self.members.connected.keys();
-        self.after.extend(everyone.map(|client| (*client, frame(Kind::Change(change.clone())))));
-        Ok(version)
-    }
-
     /// One commit for everything that came.
-    fn flush(&mut self, stop: bool) -> Result<(), StoreError> {
+    pub(super) fn flush(&mut self, stop: bool) -> Result<(), StoreError> {
+        // What members tell of themselves goes with commits that are made anyway.
+        if !self.batch.is_empty() || stop {
+            self.save_told();
+        }
         let mut batch = std::mem::take(&mut self.batch);
         if self.store.wants_snapshot(self.snapshot_every) || stop {
             batch.snapshot(self.machine.save());
@@ -461,8 +381,21 @@ impl Core {
             }
         }
         if !batch.is_empty() {
-            self.store.commit(&batch)?;
+            if self.watch.traffic != self.watch.stored {
+                self.watch.stored = self.watch.traffic;
+                let traffic = postcard::to_stdvec(&self.watch.traffic).expect("numbers can be written");
+                batch.set(Traffic::KEY, traffic);
+            }
+            let written = batch.has_snapshot();
+            if let Err(error) = self.store.commit(&batch) {
+                // What was taken is not forgotten: whoever commits next begins with it, or fails too.
+                self.batch = batch;
+                return Err(error);
+            }
             self.status.commits += 1;
+            if written {
+                tracing::info!(commits = self.store.commits(), bytes = self.store.size(), "snapshot written");
+            }
         }
         Ok(())
     }

@@ -7,7 +7,8 @@ use cahoots_core::drive::ServerNode;
 use tokio::sync::{mpsc, oneshot};
 
 use super::core::Core;
-use super::{Command, CoordinatorConfig, CoordinatorStatus, MemberStatus};
+use super::looking::Look;
+use super::{Command, CoordinatorConfig, CoordinatorStatus, MemberStatus, Version};
 use crate::books::Books;
 use crate::error::NodeError;
 use crate::identity::Peer;
@@ -70,6 +71,21 @@ impl SteppedCoordinator {
         self.ask(|answer| Command::Release(client, answer))
     }
 
+    /// Changes parameters that may change.
+    pub fn change(&mut self, params: &str) -> Result<u64, NodeError> {
+        self.ask(|answer| Command::Change(params.into(), answer))
+    }
+
+    /// Goes back to an earlier version of them.
+    pub fn revert(&mut self, version: Option<u64>) -> Result<u64, NodeError> {
+        self.ask(|answer| Command::Revert(version, answer))
+    }
+
+    /// Every version of them.
+    pub fn versions(&mut self) -> Result<Vec<Version>, NodeError> {
+        self.ask(Command::History)
+    }
+
     /// Copies the store.
     pub fn backup(&mut self, to: &Path) -> Result<(), NodeError> {
         self.ask(|answer| Command::Backup(to.into(), answer))
@@ -77,17 +93,21 @@ impl SteppedCoordinator {
 
     /// What it is doing.
     pub fn status(&mut self) -> CoordinatorStatus {
-        self.ask(Command::Status)
+        self.ask(|answer| Command::Look(Look::Status(answer)))
     }
 
     /// Messages that it refused since it was started.
     pub fn refused(&self) -> u64 {
-        self.0.status.refused
+        self.0.watch.refused_since_start()
     }
 
     /// Who ever joined, and is not forgotten.
     pub fn members(&mut self) -> Vec<MemberStatus> {
-        self.ask(Command::Members)
+        self.ask(|answer| Command::Look(Look::Members(0, answer)))
+            .1
+            .into_iter()
+            .map(|(_, member)| member)
+            .collect()
     }
 
     /// What its store has under a name.

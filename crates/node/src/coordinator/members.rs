@@ -87,6 +87,8 @@ pub(super) struct Members {
     strangers: BTreeMap<Session, (Peer, mpsc::Sender<Frame>)>,
     pub(super) connected: BTreeMap<NodeId, Connected>,
     sessions: BTreeMap<Session, NodeId>,
+    /// Who came and who went since this was last looked at.
+    pub(super) moves: Vec<(NodeId, bool)>,
 }
 
 /// The name under which a binding is stored.
@@ -229,6 +231,17 @@ impl Members {
         })
     }
 
+    /// Whether whoever says this hello has, or had, the number that it claims: it knows the secret that nobody else was told, or,
+    /// where there is none, the name of the store.
+    pub(super) fn knows(&self, hello: &Hello) -> bool {
+        let client = NodeId(hello.client);
+        let is_store = || {
+            let owner = self.owners.get(&client).filter(|owner| !owner.instance.is_empty());
+            owner.is_some_and(|owner| owner.instance == hello.instance) || self.has_left(hello)
+        };
+        if self.has_secret(client) { self.knows_secret(hello) } else { is_store() }
+    }
+
     /// Whether a number belongs to who knows this secret, by which it was once let in.
     pub(super) fn knows_secret(&self, hello: &Hello) -> bool {
         let owner = self.owners.get(&NodeId(hello.client));
@@ -251,6 +264,7 @@ impl Members {
     ) {
         self.drop_client(client);
         self.sessions.insert(session, client);
+        self.moves.push((client, true));
         let outbox = Outbox::new(frames, received);
         self.connected.insert(client, Connected { session, peer, outbox, confirmation_due: false });
     }
@@ -260,6 +274,7 @@ impl Members {
         self.strangers.remove(&session);
         if let Some(client) = self.sessions.remove(&session) {
             self.connected.remove(&client);
+            self.moves.push((client, false));
         }
     }
 
@@ -267,6 +282,7 @@ impl Members {
     pub(super) fn drop_client(&mut self, client: NodeId) {
         if let Some(old) = self.connected.remove(&client) {
             self.sessions.remove(&old.session);
+            self.moves.push((client, false));
         }
     }
 

@@ -2,44 +2,65 @@
 //! turn, and the streams around it.
 
 mod admission;
+mod change;
 mod conduct;
 mod core;
+mod greeting;
 pub(crate) mod inside;
+mod inspect;
 mod lockstep;
+mod looking;
 mod members;
 mod membership;
+mod opening;
+mod orders;
 mod relay;
 mod sending;
+mod status;
+mod strangers;
+mod told;
+mod unmerged;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use cahoots_core::{NodeId, ParamError};
-use serde::Serialize;
-use serde_json::json;
+use cahoots_core::NodeId;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::control::Order;
 use crate::error::NodeError;
-use crate::identity::{Gate, ServeSecurity, may_be_plain};
-use crate::limits::{Counters, Refusals, ServeLimits};
+use crate::identity::{Gate, ServeSecurity};
+use crate::limits::{Counters, ServeLimits};
 use crate::live::Known;
 use crate::platform::Platform;
+use crate::prior::WarmStart;
 use crate::store::Sync;
 use crate::terms::Terms;
 use crate::transport::{self, Inbound};
 
+pub use self::change::{Changed, Version};
 use self::core::Core;
+pub(crate) use self::inspect::inspect;
+use self::looking::Look;
+pub use self::looking::Model;
 pub use self::membership::MemberStatus;
+pub use self::status::{Attention, CoordinatorStatus, Health, MostSpent, Plan};
+pub use self::told::{SpentStatus, TelemetryStatus, ToldGain};
+pub(crate) use self::watch::Curves;
+pub use self::watch::{Columns, Entry, Happening};
 
 /// Commands that may wait for the machine: beyond that, clients are held back.
 const QUEUE: usize = 1024;
 
 /// How often certificates are looked at: a revocation holds after so long.
 const WATCH: Duration = Duration::from_millis(500);
+
+/// How often a moment is kept of how it goes.
+const SAMPLE: Duration = Duration::from_secs(1);
 
 /// What a coordinator needs to know.
 #[derive(Clone, Debug)]
@@ -62,57 +83,31 @@ pub struct CoordinatorConfig {
     pub limits: ServeLimits,
     /// Who is let in, and how it shows who it is.
     pub security: ServeSecurity,
-}
-
-/// What a coordinator tells about itself.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct CoordinatorStatus {
-    /// Clients that ever joined.
-    pub members: usize,
-    /// Clients that are connected now.
-    pub connected: usize,
-    /// Messages taken and sent since the start of this process.
-    pub received: u64,
-    /// Messages sent by the machine since the start of this process.
-    pub sent: u64,
-    /// Messages between clients that were passed on.
-    pub relayed: u64,
-    /// Messages and confirmations that were refused: by the machine, or before they reached it or anyone.
-    pub refused: u64,
-    /// Messages of members with what no honest data give, since they joined or were restored.
-    pub implausible: u64,
-    /// Members of whom nothing is merged for that; `cahoots members FILE restore` lifts it.
-    pub quarantined: Vec<u32>,
-    /// Hellos that were refused since the start of this process.
-    pub turned_away: u64,
-    /// Commits since the start of this process.
-    pub commits: u64,
-    /// Log entries that a restart would replay.
-    pub log: u64,
-    /// Synchronous rounds held, ever.
-    pub rounds: u64,
-    /// Clusters as they now stand, where there are any.
-    pub clusters: Option<u64>,
-    /// Clients whose answer a round waits for: `deadline` and `quorum`, where the algorithm has them, let it go on
-    /// without; `cahoots members FILE remove` excuses one for good.
-    pub waiting_for: Vec<u32>,
-    /// How often parameters that may change have changed.
-    pub params_version: u64,
-    /// What the limits refused since the start of this process.
-    pub limits: Refusals,
+    /// What a new federation is to begin from, if not from nothing.
+    pub warm_start: Option<WarmStart>,
+    /// What the federation is planned to send.
+    pub plan: Option<Plan>,
 }
 
 /// Whose a coordinator's store says that it is.
 pub(crate) fn owner(federation: &str) -> String {
-    format!("the coordinator of federation {federation:?}")
+    format!("{OWNER}{federation:?}")
+}
+
+const OWNER: &str = "the coordinator of federation ";
+
+/// The federation whose coordinator owns a store, as it is quoted there; `None` where a client does.
+pub(crate) fn federation_of(owner: &str) -> Option<&str> {
+    owner.strip_prefix(OWNER)
 }
 
 /// What the machine's thread is told.
 enum Command {
     Inbound(Inbound),
     Tick,
-    Status(oneshot::Sender<CoordinatorStatus>),
-    Members(oneshot::Sender<Vec<MemberStatus>>),
+    /// Once a second.
+    Sample,
+    Look(Look),
     /// Removed, and what it contributed taken out again.
     Forget(NodeId, oneshot::Sender<Result<(), NodeError>>),
     Remove(NodeId, oneshot::Sender<Result<(), NodeError>>),
@@ -121,9 +116,14 @@ enum Command {
     Invite(NodeId, Duration, oneshot::Sender<Result<String, NodeError>>),
     Uninvite(NodeId, oneshot::Sender<Result<usize, NodeError>>),
     Backup(PathBuf, oneshot::Sender<Result<(), NodeError>>),
+    /// Where the page is.
+    PagePort(u16, oneshot::Sender<Result<(), NodeError>>),
     Params(oneshot::Sender<(u64, String)>),
     /// All parameters, in TOML.
-    Change(String, oneshot::Sender<Result<u64, ParamError>>),
+    Change(String, oneshot::Sender<Result<u64, NodeError>>),
+    /// The values of an earlier version again; without a number, of the one before.
+    Revert(Option<u64>, oneshot::Sender<Result<u64, NodeError>>),
+    History(oneshot::Sender<Result<Vec<Version>, NodeError>>),
     Stop,
 }
 
@@ -164,6 +164,8 @@ pub type States = Vec<Vec<u8>>;
 ///     snapshot_every: 1000,
 ///     limits: Default::default(),
 ///     security: Default::default(),
+///     warm_start: None,
+///     plan: None,
 /// })?);
 /// let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
 /// let url = format!("http://{}", listener.local_addr()?);
@@ -189,18 +191,21 @@ pub struct Coordinator {
     finished: Option<oneshot::Receiver<States>>,
     tick: Duration,
     limits: ServeLimits,
-    gate: Option<Arc<Gate>>,
-    plain_text: bool,
+    security: ServeSecurity,
+    page_port: Option<u16>,
     counters: Arc<Counters>,
+    /// Questions of those who watch.
+    asked: AtomicU64,
 }
 
 impl Coordinator {
     /// Opens the store, replays what a kill interrupted, and is ready for streams.
     pub fn start(config: CoordinatorConfig) -> Result<Coordinator, NodeError> {
         let (tick, limits) = (config.tick, config.limits.clone());
-        let (gate, plain_text) = (config.security.gate.clone(), config.security.plain_text);
+        let security = config.security.clone();
         let (finish, finished) = oneshot::channel();
         let core = Core::open(config, finish, &Platform::System)?;
+        let page_port = core.page_port()?;
         let (commands, inbox) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("cahoots-coordinator".into())
@@ -212,21 +217,37 @@ impl Coordinator {
             finished: Some(finished),
             tick,
             limits,
-            gate,
-            plain_text,
+            security,
+            page_port,
             counters: Arc::default(),
+            asked: AtomicU64::new(0),
         })
+    }
+
+    /// What the limits have refused.
+    pub(crate) fn counters(&self) -> &Arc<Counters> {
+        &self.counters
+    }
+
+    /// Where connections become secure, if they do.
+    pub(crate) fn gate(&self) -> Option<&Arc<Gate>> {
+        self.security.gate.as_ref()
     }
 
     /// Refuses to speak plain text to other machines, unless that was asked for.
     pub fn may_listen(&self, listener: &TcpListener) -> Result<(), NodeError> {
-        if self.gate.is_some() {
-            return Ok(());
-        }
-        let host = listener.local_addr().map_err(|e| NodeError::Network(e.to_string()))?.ip().to_string();
-        let what = format!("this coordinator would listen on {host}");
-        let fix = "`cahoots keys init DIR --federation NAME --host HOST` makes keys, and `[tls] keys = \"DIR/coordinator\"` uses them";
-        may_be_plain(&host, self.plain_text, &what, fix).map_err(NodeError::Config)
+        let at = listener.local_addr().map_err(|e| NodeError::Network(e.to_string()))?;
+        self.security.may_listen(at.ip())
+    }
+
+    /// The port that its page had the last time, where any would do.
+    pub(crate) fn page_port(&self) -> Option<u16> {
+        self.page_port
+    }
+
+    /// The port that its page has, to be taken again.
+    pub(crate) async fn remember_page_port(&self, port: u16) -> Result<(), NodeError> {
+        self.ask(|answer| Command::PagePort(port, answer)).await?
     }
 
     /// Serves streams on `listener` until the coordinator stops or fails.
@@ -244,7 +265,19 @@ impl Coordinator {
                 }
             }
         });
-        let watching = self.gate.clone().map(|gate| {
+        let samples = self.commands.clone();
+        let sampling = tokio::spawn(async move {
+            let mut every = tokio::time::interval(SAMPLE);
+            every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+            loop {
+                every.tick().await;
+                if samples.send(Command::Sample).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let gate = self.security.gate.clone();
+        let watching = gate.clone().map(|gate| {
             tokio::spawn(async move {
                 loop {
                     tokio::time::sleep(WATCH).await;
@@ -252,7 +285,7 @@ impl Coordinator {
                 }
             })
         });
-        let (limits, counters, gate) = (self.limits.clone(), self.counters.clone(), self.gate.clone());
+        let (limits, counters) = (self.limits.clone(), self.counters.clone());
         let serving = transport::serve(listener, gate, self.commands.clone(), limits, counters, self.ended());
         let served = tokio::select! {
             served = serving => served,
@@ -260,8 +293,14 @@ impl Coordinator {
             () = async { self.ended().await; tokio::time::sleep(Duration::from_secs(1)).await } => Ok(()),
         };
         ticking.abort();
+        sampling.abort();
         watching.inspect(|watching| watching.abort());
         served.map_err(NodeError::Network)
+    }
+
+    /// Whether the machine's thread has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.commands.is_closed()
     }
 
     /// Becomes ready when the machine's thread has ended, by order or by failure.
@@ -273,19 +312,6 @@ impl Coordinator {
     /// The states at the end of a lockstep run; can be asked for once.
     pub fn finished(&mut self) -> Option<oneshot::Receiver<States>> {
         self.finished.take()
-    }
-
-    /// What it is doing.
-    pub async fn status(&self) -> Option<CoordinatorStatus> {
-        let (answer, status) = oneshot::channel();
-        self.commands.send(Command::Status(answer)).await.ok()?;
-        let status = status.await.ok()?;
-        Some(CoordinatorStatus { limits: self.counters.read(), ..status })
-    }
-
-    /// Who ever joined, and is not forgotten.
-    pub async fn members(&self) -> Result<Vec<MemberStatus>, NodeError> {
-        self.ask(Command::Members).await
     }
 
     /// A client leaves: what it contributed stays, nobody waits for it, and it is not let in again.
@@ -335,60 +361,21 @@ impl Coordinator {
         self.ask(Command::Params).await
     }
 
-    /// Does what whoever runs it asks for.
-    pub async fn order(&self, order: Order) -> Result<serde_json::Value, NodeError> {
-        let written = |value| serde_json::to_value(value).map_err(|e| NodeError::Stopped(e.to_string()));
-        match order {
-            Order::Status => {
-                let status = self.status().await;
-                let status =
-                    status.ok_or_else(|| NodeError::Stopped("the coordinator has stopped".into()))?;
-                serde_json::to_value(status).map_err(|e| NodeError::Stopped(e.to_string()))
-            }
-            Order::Members => written(self.members().await?),
-            Order::Remove { client, forget: false } => {
-                self.remove(client).await.map(|()| json!({ "removed": client }))
-            }
-            Order::Remove { client, forget: true } => {
-                self.forget(client).await.map(|()| json!({ "removed": client, "forgotten": true }))
-            }
-            Order::Release { client } => self.release(client).await.map(|()| json!({ "released": client })),
-            Order::Restore { client } => {
-                let resumes = self.restore(client).await?;
-                let next = if resumes { "it goes on" } else { "`cahoots rejoin` the client" };
-                Ok(json!({ "restored": client, "next": next }))
-            }
-            Order::Invite { client, days } => {
-                let valid = Duration::try_from_secs_f64(days * 86_400.0).map_err(|_| {
-                    NodeError::Request(format!("an invitation holds for a number of days, not {days}"))
-                })?;
-                let invitation = self.invite(client, valid).await?;
-                Ok(json!({ "client": client, "invitation": invitation, "days": days }))
-            }
-            Order::Uninvite { client } => {
-                self.uninvite(client).await.map(|withdrawn| json!({ "withdrawn": withdrawn }))
-            }
-            Order::Backup { to } => self.backup(to.clone()).await.map(|()| json!({ "copied": to })),
-            Order::Params { set } => {
-                let (mut version, text) = self.params().await?;
-                let mut params: toml::Table = text.parse().map_err(|e| NodeError::Stopped(format!("{e}")))?;
-                if !set.is_empty() {
-                    params.extend(set);
-                    version = self.change(&params.to_string()).await?;
-                }
-                Ok(json!({ "version": version, "params": params }))
-            }
-            Order::Drain { .. } => {
-                Err(NodeError::Request("a coordinator has nothing to drain: ask a client".into()))
-            }
-        }
-    }
-
     /// Changes parameters that may change while a federation runs (all of them, in TOML), here and at every
     /// client; gives the number of the change.
     pub async fn change(&self, params: &str) -> Result<u64, NodeError> {
-        let changed = self.ask(|answer| Command::Change(params.into(), answer)).await?;
-        changed.map_err(|e| NodeError::Config(e.to_string()))
+        self.ask(|answer| Command::Change(params.into(), answer)).await?
+    }
+
+    /// The values of an earlier version of the parameters hold again, as a new version, whose number this gives; without
+    /// a number, those of the version before.
+    pub async fn revert(&self, version: Option<u64>) -> Result<u64, NodeError> {
+        self.ask(|answer| Command::Revert(version, answer)).await?
+    }
+
+    /// Every version of the parameters that is on record, the oldest first.
+    pub async fn versions(&self) -> Result<Vec<Version>, NodeError> {
+        self.ask(Command::History).await?
     }
 
     /// Writes a snapshot and stops; or says why it had stopped before. Blocks.

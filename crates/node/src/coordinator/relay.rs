@@ -16,7 +16,7 @@ impl Core {
         }
         if self.conduct.is_quarantined(client) {
             // The others have been told not to wait for it.
-            self.status.refused += 1;
+            self.watch.refuse(client, "it is quarantined");
             return Ok(());
         }
         let Some(run) = &mut self.lockstep else {
@@ -29,6 +29,7 @@ impl Core {
             }
             if let Some(connected) = self.members.connected.get(&to) {
                 connected.outbox.pass_on(frame(Kind::Envelope(envelope.into())));
+                self.touched.insert(to);
                 self.status.relayed += 1;
             }
             return Ok(());
@@ -54,6 +55,7 @@ impl Core {
             && let Some(connected) = self.members.connected.get(&peer)
         {
             connected.outbox.pass_on(confirm_peer(sequence, client));
+            self.touched.insert(peer);
         }
     }
 }

@@ -15,12 +15,14 @@ impl Core {
     /// What was waiting for the commit leaves.
     pub(super) fn send(&mut self) {
         let mut broken = BTreeSet::new();
+        let mut active: BTreeSet<NodeId> = self.touched.union(&self.confirming).copied().collect();
         for (client, frame) in std::mem::take(&mut self.after) {
             if let Some(connected) = self.members.connected.get(&client)
                 && !connected.outbox.send(frame)
             {
                 broken.insert(client);
             }
+            active.insert(client);
         }
         for client in std::mem::take(&mut self.confirming) {
             let Some(connected) = self.members.connected.get_mut(&client) else { continue };
@@ -33,8 +35,15 @@ impl Core {
             }
         }
         self.pump(&mut broken);
+        for client in active {
+            let bytes =
+                self.members.connected.get(&client).map_or(0, |connected| connected.outbox.take_bytes());
+            if bytes > 0 {
+                self.watch.told(client, bytes);
+            }
+        }
         for client in broken {
-            tracing::info!(%client, "connection dropped: it is closed, or does not take what it is sent");
+            tracing::info!(client = client.0, "disconnected: it does not take what it is sent");
             self.members.drop_client(client);
         }
     }

@@ -4,18 +4,23 @@
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_MAX_AGE, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_MAX_AGE, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN,
+    TRANSFER_ENCODING, VARY,
 };
 use hyper::{Method, StatusCode};
 
 use super::request::{Answer, Refused, answer};
-use crate::identity::{loopback, same};
+use crate::identity::loopback;
 use crate::limits::{NAME, cut};
+use crate::login::Login;
+
+/// What apps of Personalizer send their token as.
+const SUBSCRIPTION_KEY: &str = "ocp-apim-subscription-key";
 
 /// Whom to let in: by default who speaks to this machine under its own name, and no pages.
 #[derive(Clone, Default)]
 pub struct Entrance {
-    token: Option<String>,
+    login: Option<Login>,
     origins: Vec<String>,
     /// A socket of this machine, which no page can reach.
     socket: bool,
@@ -24,18 +29,19 @@ pub struct Entrance {
 impl Entrance {
     /// Those who have the token, if there is one; pages of these origins; over a socket or not.
     pub fn new(token: Option<String>, origins: Vec<String>, socket: bool) -> Result<Entrance, String> {
-        if token.as_ref().is_some_and(|token| token.len() < 16) {
-            return Err(
-                "a `token` of less than 16 characters can be guessed: `openssl rand -hex 32` makes one"
-                    .into(),
-            );
-        }
+        // What a client says travels in plain text; whoever has TLS stands before it.
+        let login = token.map(|token| Login::new(token, "the client's", false)).transpose()?;
         if let Some(origin) = origins.iter().find(|origin| !is_origin(origin)) {
             return Err(format!(
                 "origins: {origin:?} is no origin like \"https://shop.example\" or \"http://localhost:3000\""
             ));
         }
-        Ok(Entrance { token, origins, socket })
+        Ok(Entrance { login, origins, socket })
+    }
+
+    /// How a browser shows the token, where there is one.
+    pub(super) fn login(&self) -> Option<&Login> {
+        self.login.as_ref()
     }
 
     /// The origin of the page that asks, where it is a page; refuses those that are not listed.
@@ -58,15 +64,14 @@ impl Entrance {
     /// Refuses who does not have the token, or, where there is none, who does not speak to this machine by its own name; and
     /// what pages send without asking first.
     pub(super) fn admit(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refused> {
-        match &self.token {
-            Some(token) => {
-                let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-                let given = given.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
-                if !same(given.as_bytes(), token.as_bytes()) {
-                    let words = "`authorization: Bearer TOKEN` is missing or wrong: it is `token` in the client's file";
-                    return Err(Refused(StatusCode::UNAUTHORIZED, words.into()));
-                }
+        // What a browser was given for the token is good for looking, and decides nothing: it goes along with whatever any
+        // page of this host, on whatever port, has the browser send.
+        let looks = *method == Method::GET || *method == Method::HEAD;
+        match &self.login {
+            Some(login)
+                if login.is_borne(headers) || is_key(login, headers) || looks && login.was_shown(headers) => {
             }
+            Some(login) => return Err(Refused(StatusCode::UNAUTHORIZED, login.missing())),
             // A page whose name was made to mean this machine still says its name.
             None if !self.socket && !speaks_to_this_machine(headers) => {
                 let words = "the `host` of the request is not this machine (127.0.0.1, localhost or [::1]): ask under that name, or \
@@ -75,7 +80,7 @@ impl Entrance {
             }
             None => {}
         }
-        if *method == Method::POST && !is_json(headers) {
+        if *method == Method::POST && has_body(headers) && !is_json(headers) {
             let words = "bodies are JSON, and must say so: send `content-type: application/json`";
             return Err(Refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, words.into()));
         }
@@ -88,7 +93,8 @@ fn is_origin(text: &str) -> bool {
     rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(['/', '*', ' ']))
 }
 
-fn speaks_to_this_machine(headers: &HeaderMap) -> bool {
+/// Whether a request names this machine by one of its own names.
+pub(crate) fn speaks_to_this_machine(headers: &HeaderMap) -> bool {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     // What follows the last colon is a port, unless it is within brackets.
     let name = match host.rsplit_once(':') {
@@ -96,6 +102,19 @@ fn speaks_to_this_machine(headers: &HeaderMap) -> bool {
         _ => host,
     };
     loopback(name)
+}
+
+/// Whether an app of Personalizer's shows the token.
+fn is_key(login: &Login, headers: &HeaderMap) -> bool {
+    headers.get(SUBSCRIPTION_KEY).is_some_and(|key| login.is(key.as_bytes()))
+}
+
+/// Without a body there is nothing that a page could send unasked but its origin, which is looked at first.
+fn has_body(headers: &HeaderMap) -> bool {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    headers.contains_key(TRANSFER_ENCODING)
+        || headers.contains_key(CONTENT_TYPE)
+        || length.is_some_and(|length| length != "0")
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -109,7 +128,10 @@ pub(super) fn preflight(origin: &HeaderValue) -> Answer {
     let headers = yes.headers_mut();
     headers.remove(CONTENT_TYPE);
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("content-type, authorization"));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("content-type, authorization, ocp-apim-subscription-key"),
+    );
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     headers.insert("access-control-allow-private-network", HeaderValue::from_static("true"));
     share(headers, origin);

@@ -3,14 +3,15 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::caller::Caller;
 use super::gate::Gate;
 use super::invitation::Secret;
+use crate::error::NodeError;
 
 /// Who may have a client number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Admit {
     /// Whoever has a certificate for it.
@@ -31,6 +32,19 @@ pub struct ServeSecurity {
     pub admit: Admit,
     /// Plain text may leave this machine.
     pub plain_text: bool,
+}
+
+impl ServeSecurity {
+    /// Refuses to speak plain text to other machines, unless that was asked for.
+    pub(crate) fn may_listen(&self, at: IpAddr) -> Result<(), NodeError> {
+        if self.gate.is_some() {
+            return Ok(());
+        }
+        let host = at.to_string();
+        let what = format!("this coordinator would listen on {host}");
+        let fix = "`cahoots keys init DIR --federation NAME --host HOST` makes keys, and `[tls] keys = \"DIR/coordinator\"` uses them";
+        may_be_plain(&host, self.plain_text, &what, fix).map_err(NodeError::Config)
+    }
 }
 
 /// How a client shows who it is. By default it speaks plain text, on this machine alone.

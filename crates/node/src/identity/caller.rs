@@ -71,6 +71,11 @@ impl Caller {
         });
         match read {
             Ok(new) => {
+                if held.identity.is_some() {
+                    tracing::info!(
+                        "certificates, authorities or revocations have changed: the new ones hold from now on"
+                    );
+                }
                 held.identity = Some(new);
                 true
             }

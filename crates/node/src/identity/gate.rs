@@ -57,6 +57,8 @@ pub struct Gate {
 
 struct Current {
     tls: Arc<ServerConfig>,
+    /// The same for browsers, who have no certificate of ours.
+    page: Arc<ServerConfig>,
     verifier: Arc<dyn ClientCertVerifier>,
     revokes: bool,
 }
@@ -96,7 +98,7 @@ impl Gate {
             Ok(new) => {
                 *self.current.write().expect("no panic under the lock") = Arc::new(new);
                 self.generation.fetch_add(1, Ordering::AcqRel);
-                tracing::warn!(
+                tracing::info!(
                     "certificates, authorities or revocations have changed: the new ones hold from now on"
                 );
             }
@@ -119,6 +121,11 @@ impl Gate {
         // In this order: who is believed by newer files than it says is looked at once more.
         let generation = self.generation();
         (self.current().tls.clone(), generation)
+    }
+
+    /// What a browser is met with: the same certificate, and none is asked of it.
+    pub(crate) fn page_tls(&self) -> Arc<ServerConfig> {
+        self.current().page.clone()
     }
 
     /// Whether someone who was believed when it shook hands is still believed, if anything has changed since.
@@ -183,6 +190,13 @@ fn load(files: &KeyFiles, federation: &str, admit: Admit) -> Result<Current, Str
         verifier = verifier.allow_unauthenticated();
     }
     let verifier = verifier.build().map_err(|e| format!("{}: {e}", files.revoked.display()))?;
+    let mut page = ServerConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()
+        .map_err(wrong)?
+        .with_no_client_auth()
+        .with_single_cert(chain.clone(), key.clone_key())
+        .map_err(wrong)?;
+    page.alpn_protocols = vec![b"http/1.1".to_vec()];
     let mut tls = ServerConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
         .map_err(wrong)?
@@ -193,7 +207,7 @@ fn load(files: &KeyFiles, federation: &str, admit: Admit) -> Result<Current, Str
     // A session that is taken up again would not be asked for its certificate: nobody does that.
     tls.session_storage = Arc::new(NoServerSessionStorage {});
     tls.send_tls13_tickets = 0;
-    Ok(Current { tls: Arc::new(tls), verifier, revokes })
+    Ok(Current { tls: Arc::new(tls), page: Arc::new(page), verifier, revokes })
 }
 
 /// Seconds since 1970.

@@ -1,8 +1,6 @@
 //! How often each limit was met.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -21,32 +19,6 @@ pub struct Counters {
     pub open_decisions: AtomicU64,
     /// See [`Refusals::identities`].
     pub identities: AtomicU64,
-    /// What strangers may have logged.
-    pub quiet: Quiet,
-}
-
-/// A limit of lines that others can cause.
-#[derive(Debug, Default)]
-pub struct Quiet(Mutex<Option<(Instant, u32)>>);
-
-impl Quiet {
-    /// Lines in a second.
-    const LINES: u32 = 20;
-
-    /// Whether one more line may be written.
-    pub fn may_speak(&self) -> bool {
-        let mut spoken = self.0.lock().expect("no panic under the lock");
-        match &mut *spoken {
-            Some((since, lines)) if since.elapsed() < Duration::from_secs(1) => {
-                *lines += 1;
-                *lines <= Quiet::LINES
-            }
-            other => {
-                *other = Some((Instant::now(), 1));
-                true
-            }
-        }
-    }
 }
 
 /// What was refused since the start of this process, by kind.
@@ -83,18 +55,5 @@ impl Counters {
             open_decisions: of(&self.open_decisions),
             identities: of(&self.identities),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn strangers_do_not_fill_the_log() {
-        let quiet = Quiet::default();
-        assert_eq!((0..1000).filter(|_| quiet.may_speak()).count(), 20);
-        *quiet.0.lock().unwrap() = Some((Instant::now() - Duration::from_secs(2), 1000));
-        assert!(quiet.may_speak());
     }
 }

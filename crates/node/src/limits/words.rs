@@ -32,3 +32,26 @@ pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
     }
     Cow::Owned(shown)
 }
+
+/// A number as people read it: 1,204,331.
+pub fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_people_read_them() {
+        assert_eq!([0, 999, 1000, 1_204_331].map(thousands), ["0", "999", "1,000", "1,204,331"]);
+    }
+}

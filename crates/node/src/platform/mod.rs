@@ -69,6 +69,8 @@ pub enum Bug {
     DropFacts,
     /// Who starts anew under its number draws the same noise again.
     ReuseNoise,
+    /// What is kept of decisions for an app is not written.
+    ForgetTicket,
 }
 
 impl Platform {

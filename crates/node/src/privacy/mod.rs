@@ -10,7 +10,7 @@ use cahoots_core::{Claim, Unit};
 
 pub use account::Account;
 pub use ceiling::Ceiling;
-pub use status::PrivacyStatus;
+pub use status::{PrivacyStatus, PromiseStatus};
 
 /// What terms promise.
 #[derive(Clone, Debug, PartialEq)]

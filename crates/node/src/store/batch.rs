@@ -14,7 +14,7 @@ impl Batch {
         self.entries.push(entry);
     }
 
-    /// Sets a named value.
+    /// Sets a named value; an empty one is removed.
     pub fn set(&mut self, key: impl Into<String>, value: Vec<u8>) {
         self.values.push((key.into(), value));
     }
@@ -22,6 +22,11 @@ impl Batch {
     /// The state after all entries so far, this batch's among them: they need not be kept.
     pub fn snapshot(&mut self, state: Vec<u8>) {
         self.snapshot = Some(state);
+    }
+
+    /// Is there a snapshot among it?
+    pub fn has_snapshot(&self) -> bool {
+        self.snapshot.is_some()
     }
 
     /// Nothing to make durable.
@@ -44,9 +49,10 @@ impl Batch {
         &self.values
     }
 
-    /// Bytes of the entries.
+    /// Bytes of entries and values.
     pub fn bytes(&self) -> usize {
-        self.entries.iter().map(Vec::len).sum()
+        let values = self.values.iter().map(|(name, value)| name.len() + value.len());
+        self.entries.iter().map(Vec::len).chain(values).sum()
     }
 
     /// Entries and values, as a frame of the log holds them: how many entries, then pieces with their lengths.

@@ -49,6 +49,7 @@ pub(super) struct Checkpoint {
     owner: String,
     pieces: BTreeMap<String, Place>,
     bytes: u64,
+    format: u32,
 }
 
 impl Checkpoint {
@@ -84,11 +85,11 @@ impl Checkpoint {
         out.flush()?;
         drop(out);
         sync.data(&file)?;
-        Ok(Checkpoint::described(file, head, sealed.len()))
+        Ok(Checkpoint::described(file, head, sealed.len(), FORMAT))
     }
 
     /// What a head says, in a file where it takes so many bytes.
-    fn described(file: File, head: Head, sealed: usize) -> Checkpoint {
+    fn described(file: File, head: Head, sealed: usize, format: u32) -> Checkpoint {
         let mut at = (PREFIX + 4 + sealed) as u64;
         let mut pieces = BTreeMap::new();
         for (name, bytes, sum) in head.pieces {
@@ -96,11 +97,12 @@ impl Checkpoint {
             at = at.saturating_add(bytes);
         }
         let link = Link { generation: head.generation, salt: head.salt, commits: head.commits };
-        Checkpoint { file, link, owner: head.owner, pieces, bytes: at }
+        Checkpoint { file, link, owner: head.owner, pieces, bytes: at, format }
     }
 
-    /// Opens one, and looks at every byte of it; `path` is for words alone.
-    pub(super) fn open(path: &Path, files: &Files) -> Result<Checkpoint, StoreError> {
+    /// Opens one of this format or an older one, down to `oldest`, and looks at every byte of it; `path` is for words
+    /// alone.
+    pub(super) fn open(path: &Path, files: &Files, oldest: u32) -> Result<Checkpoint, StoreError> {
         let file = files.open(&files.checkpoint, Opening::ToRead).map_err(|e| unreachable(path, e))?;
         let length = file.length().map_err(|e| unreachable(path, e))?;
         let read = |at: u64, bytes: u64| -> Result<Vec<u8>, StoreError> {
@@ -111,13 +113,13 @@ impl Checkpoint {
             file.read_exact_at(&mut out, at).map_err(|e| unreachable(path, e))?;
             Ok(out)
         };
-        check_prefix(path, &read(0, length.min(PREFIX as u64))?)?;
+        let format = check_prefix(path, &read(0, length.min(PREFIX as u64))?, oldest)?;
         let after = PREFIX as u64;
         let sealed = u32::from_le_bytes(read(after, 4)?.try_into().expect("four bytes"));
         let sealed = read(after + 4, u64::from(sealed))?;
         let head = record::open(b"head", &sealed).and_then(|bytes| postcard::from_bytes(bytes).ok());
         let head: Head = head.ok_or_else(|| damaged(path, "its head is altered"))?;
-        let checkpoint = Checkpoint::described(file, head, sealed.len());
+        let checkpoint = Checkpoint::described(file, head, sealed.len(), format);
         if checkpoint.bytes != length {
             return Err(damaged(path, "it is longer or shorter than it says"));
         }
@@ -143,6 +145,11 @@ impl Checkpoint {
         if name == SNAPSHOT { Ok(None) } else { self.piece(path, name) }
     }
 
+    /// Whether it has a value of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        name != SNAPSHOT && self.pieces.contains_key(name)
+    }
+
     /// The names of all values.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.pieces.keys().map(String::as_str).filter(|name| *name != SNAPSHOT)
@@ -161,6 +168,11 @@ impl Checkpoint {
     /// Whose it is.
     pub(super) fn owner(&self) -> &str {
         &self.owner
+    }
+
+    /// Its format.
+    pub(super) fn format(&self) -> u32 {
+        self.format
     }
 
     /// Bytes of all of it.
@@ -182,8 +194,13 @@ fn prefix(format: u32) -> [u8; PREFIX] {
     prefix
 }
 
-/// Is this a store of our format? What else it may be is told apart.
-fn check_prefix(path: &Path, found: &[u8]) -> Result<(), StoreError> {
+/// Does a store of any version begin like this?
+pub(super) fn begins_store(first: &[u8; 8]) -> bool {
+    first == MAGIC || first.starts_with(OLD_MAGIC)
+}
+
+/// Is this a store of our format, or of an older one that will do? What else it may be is told apart.
+fn check_prefix(path: &Path, found: &[u8], oldest: u32) -> Result<u32, StoreError> {
     if found.starts_with(OLD_MAGIC) {
         return Err(StoreError::Older { path: path.into(), found: 2 });
     }
@@ -196,7 +213,7 @@ fn check_prefix(path: &Path, found: &[u8]) -> Result<(), StoreError> {
         return Err(damaged(path, "it does not begin as a store does"));
     }
     match format {
-        FORMAT => Ok(()),
+        found if (oldest..=FORMAT).contains(&found) => Ok(found),
         found if found > FORMAT => Err(StoreError::Newer { path: path.into(), found }),
         found => Err(StoreError::Older { path: path.into(), found }),
     }

@@ -1,6 +1,17 @@
 //! What can go wrong with a store, and how to go on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// What a store that is too old is still good for.
+fn handed_on(path: &Path, found: u32) -> String {
+    if found < super::look::OLDEST {
+        return String::new();
+    }
+    format!(
+        ": what a coordinator had merged goes along by `cahoots prior {} --out FILE` and `[warm_start] prior = \"FILE\"`",
+        path.display()
+    )
+}
 
 /// A store that cannot be used. Nothing in it has been changed.
 #[derive(Debug, thiserror::Error)]
@@ -43,9 +54,9 @@ pub enum StoreError {
     /// Written by an older version, whose log this one cannot replay.
     #[error(
         "store {} has format {found} or an older one, this build reads format {}. It was left as it is: go on with the version that wrote it, or, to \
-         upgrade, let every client upload what it has with that version, then begin a new federation (a new name and new stores) \
-         with this one",
-        path.display(), super::FORMAT
+         upgrade, let every client upload what it has with that version (`cahoots drain`) and stop, then begin a new federation (a new name and new stores) \
+         with this one{}",
+        path.display(), super::FORMAT, handed_on(path, *found)
     )]
     Older {
         /// The file.

@@ -3,13 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::identity::Private;
 use crate::platform::{File, Opening, Platform};
 
 /// What "on disk" means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sync {
     /// Every commit waits until the device has it: survives a power cut.
@@ -76,13 +76,18 @@ impl Files {
         self.beside("unfinished")
     }
 
+    /// Held by the process that uses the store.
+    pub(super) fn lock_file(&self) -> PathBuf {
+        self.beside("lock")
+    }
+
     /// Takes the store for this process alone; `None` when another has it.
     pub(super) fn lock(&self) -> io::Result<Option<Lock>> {
         self.platform.create_folder(folder(&self.checkpoint))?;
         if matches!(self.platform, Platform::System) {
             self.tighten();
         }
-        let file = self.platform.open(&self.beside("lock"), Opening::ToWrite)?;
+        let file = self.platform.open(&self.lock_file(), Opening::ToWrite)?;
         Ok(file.try_lock()?.then(|| Lock(file)))
     }
 

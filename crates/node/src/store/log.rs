@@ -30,10 +30,10 @@ pub(super) struct Link {
 }
 
 impl Link {
-    fn header(&self) -> [u8; HEADER] {
+    fn header(&self, format: u32) -> [u8; HEADER] {
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(MAGIC);
-        header[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+        header[8..12].copy_from_slice(&format.to_le_bytes());
         header[12..20].copy_from_slice(&self.generation.to_le_bytes());
         header[20..28].copy_from_slice(&self.salt.to_le_bytes());
         header[28..36].copy_from_slice(&self.commits.to_le_bytes());
@@ -75,9 +75,9 @@ pub(super) struct Scanned {
     pub(super) torn: bool,
 }
 
-/// Reads a log. The last frame may be incomplete, since a commit may be cut short; nothing else may be amiss.
-pub(super) fn scan(bytes: &[u8], link: &Link) -> Result<Scanned, String> {
-    if bytes.get(..HEADER) != Some(&link.header()[..]) {
+/// Reads a log of a store of this format. The last frame may be incomplete, since a commit may be cut short; nothing else may be amiss.
+pub(super) fn scan(bytes: &[u8], link: &Link, format: u32) -> Result<Scanned, String> {
+    if bytes.get(..HEADER) != Some(&link.header(format)[..]) {
         return Err("its log is another checkpoint's, or altered at its beginning".into());
     }
     let (mut at, mut batches) = (HEADER, Vec::new());
@@ -125,7 +125,7 @@ impl Log {
     /// An empty log, on disk.
     pub(super) fn create(files: &Files, link: Link, sync: Sync) -> io::Result<Log> {
         let file = files.open(&files.log(link.generation), Opening::Anew)?;
-        file.write_all_at(&link.header(), 0)?;
+        file.write_all_at(&link.header(FORMAT), 0)?;
         sync.data(&file)?;
         let end = HEADER as u64;
         Ok(Log::new(files, file, link, end, end, false))

@@ -1,5 +1,6 @@
-//! What survives a kill: a snapshot, the log of inputs since, and a few named values. A commit is one append to the
-//! log; whatever is not committed has not happened. Nothing here knows what the bytes mean.
+//! What survives a kill: a snapshot, the log of inputs since, and named values. A commit is one append to the
+//! log; whatever is not committed has not happened. Nothing here knows what the bytes mean. A value that is empty is not
+//! there: to set it so is to remove it.
 //!
 //! A store at PATH is a few files:
 //!
@@ -20,8 +21,10 @@ mod checkpoint;
 mod error;
 mod files;
 mod log;
+mod look;
 mod mark;
 mod record;
+mod values;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -34,7 +37,9 @@ pub use error::StoreError;
 pub use files::Sync;
 use files::{Files, Lock};
 use log::{Link, Log, Scanned};
+pub use look::Look;
 use mark::Mark;
+use values::Values;
 
 use crate::platform::Platform;
 
@@ -57,7 +62,7 @@ pub struct Store {
     checkpoint: Checkpoint,
     log: Log,
     /// Values that were set since the checkpoint.
-    values: BTreeMap<String, Vec<u8>>,
+    values: Values,
     mark: Mark,
     commits: u64,
     /// Entries that a restart would replay.
@@ -121,9 +126,9 @@ impl Store {
             files.discard(&files.log(generation));
         }
         files.discard(&files.unfinished());
-        let (mut values, mut entries) = (BTreeMap::new(), Vec::new());
+        let (mut values, mut entries) = (Values::default(), Vec::new());
         for batch in scanned.batches {
-            values.extend(batch.values);
+            values.set_all(batch.values, &checkpoint);
             entries.extend(batch.entries);
         }
         let store = Store {
@@ -145,10 +150,11 @@ impl Store {
 
     /// A named value.
     pub fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.values.get(key) {
-            Some(value) => Ok(Some(value.clone())),
-            None => self.checkpoint.value(&self.path, key),
-        }
+        let found = match self.values.get(key) {
+            Some(value) => Some(value.to_vec()),
+            None => self.checkpoint.value(&self.path, key)?,
+        };
+        Ok(found.filter(|value| !value.is_empty()))
     }
 
     /// Named values whose names begin with `prefix`.
@@ -159,8 +165,9 @@ impl Store {
                 found.insert(name.to_string(), value);
             }
         }
-        let newer = self.values.iter().filter(|(name, _)| name.starts_with(prefix));
-        found.extend(newer.map(|(name, value)| (name.clone(), value.clone())));
+        let newer = self.values.beginning_with(prefix);
+        found.extend(newer.map(|(name, value)| (name.to_string(), value.to_vec())));
+        found.retain(|_, value| !value.is_empty());
         Ok(found.into_iter().collect())
     }
 
@@ -196,15 +203,16 @@ impl Store {
         })?;
         self.written += bytes;
         self.entries += batch.entries.len() as u64;
-        self.values.extend(batch.values.iter().cloned());
+        self.values.set_all(batch.values.iter().cloned(), &self.checkpoint);
         Ok(())
     }
 
     /// A new checkpoint with a new log. Until it takes the place of the old one, nothing has happened.
     fn begin_generation(&mut self, batch: &Batch, state: &[u8]) -> Result<(), StoreError> {
         let mut values: BTreeMap<String, Cow<'_, [u8]>> = BTreeMap::new();
-        let newer = self.values.iter().chain(batch.values.iter().map(|(name, value)| (name, value)));
-        values.extend(newer.map(|(name, value)| (name.clone(), Cow::Borrowed(&value[..]))));
+        let added = batch.values.iter().map(|(name, value)| (name.as_str(), &value[..]));
+        let newer = self.values.beginning_with("").chain(added);
+        values.extend(newer.map(|(name, value)| (name.to_string(), Cow::Borrowed(value))));
         for name in self.checkpoint.names() {
             if !values.contains_key(name)
                 && let Some(value) = self.checkpoint.value(&self.path, name)?
@@ -212,6 +220,7 @@ impl Store {
                 values.insert(name.to_string(), Cow::Owned(value));
             }
         }
+        values.retain(|_, value| !value.is_empty());
         let old = self.checkpoint.link().generation;
         let (files, sync) = (&self.files, self.sync);
         let begun = random(&files.platform).and_then(|salt| {
@@ -225,7 +234,7 @@ impl Store {
         })?;
         self.written += checkpoint.bytes() + log.bytes();
         (self.checkpoint, self.log, self.entries) = (checkpoint, log, 0);
-        self.values.clear();
+        self.values = Values::default();
         if let Err(error) = sync.folder(&self.files) {
             // Which of the two a power cut would leave is not known: the old log must stay.
             self.broken = Some(error.to_string());
@@ -253,9 +262,20 @@ impl Store {
         self.written
     }
 
+    /// Bytes of the last snapshot and the log since.
+    pub fn size(&self) -> u64 {
+        self.checkpoint.bytes() + self.log.bytes()
+    }
+
     /// How often it was written, ever.
     pub fn commits(&self) -> u64 {
         self.commits
+    }
+
+    /// Another disk under the log, so to speak.
+    #[cfg(test)]
+    pub(crate) fn swap_log(&mut self, file: crate::platform::File) -> crate::platform::File {
+        self.log.swap_file(file)
     }
 
     /// The file.
@@ -271,14 +291,19 @@ impl Store {
 
 /// A checkpoint and what its log holds, both whole.
 fn load(path: &Path, files: &Files) -> Result<(Checkpoint, Scanned), StoreError> {
-    let checkpoint = Checkpoint::open(path, files)?;
+    load_from(path, files, FORMAT)
+}
+
+/// The same of a store of this format or an older one, down to `oldest`.
+fn load_from(path: &Path, files: &Files, oldest: u32) -> Result<(Checkpoint, Scanned), StoreError> {
+    let checkpoint = Checkpoint::open(path, files, oldest)?;
     let link = checkpoint.link();
     let log = files.log(link.generation);
     let bytes = files.platform.read(&log).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => damaged(path, &format!("its log {} is missing", log.display())),
         _ => unreachable(path, error),
     })?;
-    let scanned = log::scan(&bytes, &link).map_err(|what| damaged(path, &what))?;
+    let scanned = log::scan(&bytes, &link, checkpoint.format()).map_err(|what| damaged(path, &what))?;
     Ok((checkpoint, scanned))
 }
 

@@ -71,13 +71,11 @@ impl Stay {
         self.welcome.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// It did not get through. Strangers do not fill the log: some of them are named.
+    /// It did not get through.
     pub(super) fn refused(&self, from: &str, reason: &str) {
         Counters::count(&self.counters.identities);
         let all = self.counters.read().identities;
-        if self.counters.quiet.may_speak() {
-            tracing::warn!(from, reason, all, "refused");
-        }
+        tracing::warn!(from, reason, all, "turned away before it said hello");
     }
 
     /// It met a limit: a connection is counted once, by the first one that ends it.

@@ -1,10 +1,12 @@
 //! One side's way out: a bounded channel that can never be full while both keep
 //! to the window.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 
 use cahoots_core::NodeId;
 use cahoots_core::drive::Queues;
+use prost::Message as _;
 use tokio::sync::mpsc;
 
 use super::proto::Frame;
@@ -36,6 +38,8 @@ pub struct Outbox {
     views: usize,
     /// The same, of those that are for other clients.
     peers: BTreeMap<NodeId, u64>,
+    /// Bytes of frames that were handed to the stream and not asked for yet.
+    bytes: Cell<u64>,
 }
 
 impl Outbox {
@@ -46,19 +50,34 @@ impl Outbox {
 
     /// The way out to a peer that has everything up to `received`.
     pub fn new(frames: mpsc::Sender<Frame>, received: u64) -> Outbox {
-        Outbox { frames, cursor: received, in_flight: VecDeque::new(), views: 0, peers: BTreeMap::new() }
+        Outbox {
+            frames,
+            cursor: received,
+            in_flight: VecDeque::new(),
+            views: 0,
+            peers: BTreeMap::new(),
+            bytes: Cell::new(0),
+        }
     }
 
     /// Sends a frame; `false` when the connection is of no use any more.
     #[must_use]
     pub fn send(&self, frame: Frame) -> bool {
-        self.frames.try_send(frame).is_ok()
+        let bytes = frame.encoded_len() as u64;
+        let sent = self.frames.try_send(frame).is_ok();
+        self.bytes.set(self.bytes.get() + if sent { bytes } else { 0 });
+        sent
+    }
+
+    /// Bytes of frames that were handed to the stream since this was last asked.
+    pub fn take_bytes(&self) -> u64 {
+        self.bytes.take()
     }
 
     /// Sends a frame between clients if there is room: it will be sent again if it is lost.
     pub fn pass_on(&self, frame: Frame) {
         if self.frames.capacity() > ROOM {
-            let _ = self.frames.try_send(frame);
+            let _ = self.send(frame);
         }
     }
 
@@ -68,9 +87,11 @@ impl Outbox {
         let cursor = self.peers.entry(to).or_default();
         for message in queues.after(to, *cursor).take_while(|message| message.sequence <= up_to) {
             let frame = frame(Kind::Envelope(header.envelope(to, message).into()));
+            let bytes = frame.encoded_len() as u64;
             if self.frames.capacity() <= ROOM || self.frames.try_send(frame).is_err() {
                 return;
             }
+            self.bytes.set(self.bytes.get() + bytes);
             *cursor = message.sequence;
         }
     }

@@ -1,6 +1,7 @@
 //! A federation in this process, and clients that speak the stream themselves.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub(crate) mod document;
 pub(crate) mod keys;
 pub(crate) mod stranger;
 
@@ -80,11 +81,17 @@ pub(crate) fn open_as(
         terms,
         tick: TICK,
         expiry: Duration::from_secs(3600),
+        default_reward: None,
         snapshot_every: 1000,
         longest_pause: TICK,
         limits: ClientLimits::default(),
         security,
         privacy: None,
+        gain: Default::default(),
+        telemetry: Default::default(),
+        apprentice: None,
+        personalizer: Default::default(),
+        decisions: None,
     })
     .unwrap()
 }
@@ -109,6 +116,8 @@ pub(crate) fn saved(folder: &Path, client: u32) -> Vec<u8> {
 /// A coordinator with its store in a folder.
 pub(crate) fn coordinator(known: &Arc<Known>, terms: Terms, folder: &Path) -> CoordinatorConfig {
     CoordinatorConfig {
+        warm_start: None,
+        plan: None,
         known: known.clone(),
         federation: FEDERATION.into(),
         store: folder.join("coordinator"),
@@ -147,6 +156,13 @@ impl Federation {
             limits,
             Default::default(),
         )
+    }
+
+    /// With a clock of its own.
+    pub(crate) fn start_ticking(known: &Arc<Known>, terms: Terms, tick: Duration) -> Federation {
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let config = CoordinatorConfig { tick, ..coordinator(known, terms, folder.path()) };
+        Federation::of(config, folder, "127.0.0.1:0")
     }
 
     /// With whom it lets in.
@@ -188,19 +204,24 @@ impl Federation {
         limits: ServeLimits,
         security: ServeSecurity,
     ) -> Federation {
+        let config = CoordinatorConfig { limits, security, ..coordinator(known, terms, folder.path()) };
+        Federation::of(config, folder, address)
+    }
+
+    fn of(config: CoordinatorConfig, folder: Arc<tempfile::TempDir>, address: &str) -> Federation {
         let runtime = runtime();
-        let config = CoordinatorConfig {
-            limits,
-            security: security.clone(),
-            ..coordinator(known, terms.clone(), folder.path())
-        };
+        let (known, terms, security) = (config.known.clone(), config.terms.clone(), config.security.clone());
         let coordinator = Arc::new(Coordinator::start(config).unwrap());
         let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
         let scheme = if security.gate.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{}", listener.local_addr().unwrap());
         let served = coordinator.clone();
         let serving = runtime.spawn(async move { drop(served.serve(listener).await) });
-        Federation { known: known.clone(), terms, folder, runtime, url, coordinator, serving }
+        Federation { known, terms, folder, runtime, url, coordinator, serving }
+    }
+
+    pub(crate) fn coordinator(&self) -> &Arc<Coordinator> {
+        &self.coordinator
     }
 
     pub(crate) fn address(&self) -> String {

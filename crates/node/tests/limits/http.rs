@@ -203,9 +203,24 @@ fn what_becomes_large_when_it_is_read_is_refused_where_it_begins() {
     assert!(status == 413 && words["error"].as_str().unwrap().contains("limits.arms"), "{words}");
     assert!(words["error"].as_str().unwrap().contains("100 is the most"), "{words}");
     assert_eq!(served.ask("/decide", &rows("[1,1]", 100)).0, 200);
+    // The same for names, masks, decisions, rewards and arms that come and go.
+    let list = |key: &str, item: &str| {
+        format!("{{\"{key}\":[{}{item}]}}", format!("{item},").repeat(3_900_000 / (item.len() + 1)))
+    };
+    for (path, body, expected, said) in [
+        ("/decide", rows("\"a\"", 900_000), 413, "limits.arms"),
+        ("/decide", list("masked", "0"), 413, "limits.arms"),
+        ("/decide", list("decisions", "{}"), 413, "limits.batch"),
+        ("/reward", list("rewards", "{\"reward\":1}"), 400, "more than 100000 at once"),
+        ("/arms", list("register", "{\"id\":\"\"}"), 400, "more than 100000 at once"),
+        ("/arms", list("retire", "\"\""), 400, "more than 100000 at once"),
+    ] {
+        let (status, words) = served.ask(path, &body);
+        assert!(status == expected && words["error"].as_str().unwrap().contains(said), "{path}: {words}");
+    }
     let grown = resident().saturating_sub(before);
     assert!(grown < 48 << 20, "{} MB", grown >> 20);
-    assert_eq!(served.refusals().too_large, 1);
+    assert_eq!(served.refusals().too_large, 4);
 }
 
 #[test]
@@ -234,6 +249,12 @@ fn what_an_app_said_wrongly_is_not_said_back_at_length() {
         ("/reward", json!({ "id": long, "reward": 1 })),
         ("/reward", json!({ "id": format!("a\nb{long}"), "reward": 1 })),
         ("/decide", json!({ "arms": 2, long.as_str(): 1 })),
+        ("/decide", json!({ "arms": [{ "id": long, "features": [1, 0] }] })),
+        ("/decide", json!({ "arms": [long.as_str()] })),
+        ("/decide", json!({ "arms": [[1, 0]], "masked": [format!("a\nb{long}")] })),
+        ("/decide", json!({ "arms": [[1, 0]], "event": format!("a\nb{long}") })),
+        ("/arms", json!({ "register": [{ "id": format!("a\nb{long}"), "features": [1, 0] }] })),
+        ("/arms", json!({ "retire": [format!("a\nb{long}")] })),
     ] {
         let (status, words) = served.ask(path, &body.to_string());
         let said = words["error"].as_str().unwrap();
@@ -259,6 +280,8 @@ fn a_file_says_what_holds_and_is_told_what_does_not() {
         ("arms = 10\nhead = 0", "client.toml:8", "at least 0.001"),
         ("arms = -1", "client.toml:7", "-1"),
         ("conections = 1", "client.toml:7", "connections"),
+        ("batch = 0", "client.toml", "limits.batch"),
+        ("registered_arms = 1000000", "client.toml", "limits.registered_arms"),
     ] {
         let error = read(wrong).unwrap_err().to_string();
         assert!(error.contains(line) && error.contains(words), "{wrong}: {error}");

@@ -363,6 +363,8 @@ fn plain_text_does_not_leave_this_machine_unless_it_is_asked_for() {
     let listen = |security: ServeSecurity| {
         let folder = tempfile::tempdir().unwrap();
         let config = cahoots_node::coordinator::CoordinatorConfig {
+            warm_start: None,
+            plan: None,
             known: known(),
             federation: FEDERATION.into(),
             store: folder.path().join("store"),

@@ -104,7 +104,7 @@ fn a_listed_origin_asks_first_and_is_answered() {
     for line in [
         "access-control-allow-origin: https://shop.example\r\n",
         "access-control-allow-methods: get, post\r\n",
-        "access-control-allow-headers: content-type, authorization\r\n",
+        "access-control-allow-headers: content-type, authorization, ocp-apim-subscription-key\r\n",
         "vary: origin\r\n",
     ] {
         assert!(said.contains(line), "{said} lacks {line}");

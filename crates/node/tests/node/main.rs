@@ -4,14 +4,24 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod app;
 mod change;
+mod client_api;
 mod forgery;
 mod forget;
+mod gain;
 mod identity;
 mod identity_http;
 mod identity_tokens;
 mod nothing_vanishes;
+mod page;
+mod params;
 mod poison;
 mod privacy;
 mod propensity;
 mod quarantine;
+mod scraped;
+mod start;
+mod states;
+mod warm;
+mod watching;

@@ -130,8 +130,8 @@ fn unmoved<A: Algorithm>(params: &str, setting: Setting, lies: &[Lie], truth: Op
     for (i, (name, payload)) in lies.iter().enumerate() {
         let bytes = payload.encode_to_vec();
         federation.runtime.block_on(liar.send(liar.own(NodeId::SERVER, i as u64 + 1, bytes)));
-        until("it came", || federation.status().received == i as u64 + 1);
-        assert_eq!(federation.status().refused, i as u64 + 1, "{}: {name} was taken", A::NAME);
+        until("it came", || federation.status().received + federation.status().not_merged == i as u64 + 1);
+        assert_eq!(federation.status().not_merged, i as u64 + 1, "{}: {name} was taken", A::NAME);
         assert!(machine::<A>(&federation) == before, "{}: {name} changed the machine", A::NAME);
         if matches!(payload.shape, Some(Shape::LinearUpload(_))) {
             let answer = federation.runtime.block_on(refusal(&mut liar));
@@ -141,8 +141,8 @@ fn unmoved<A: Algorithm>(params: &str, setting: Setting, lies: &[Lie], truth: Op
     if let Some(truth) = truth {
         let sequence = lies.len() as u64 + 1;
         federation.runtime.block_on(liar.send(liar.own(NodeId::SERVER, sequence, truth.encode_to_vec())));
-        until("it came", || federation.status().received == sequence);
-        assert_eq!(federation.status().refused, lies.len() as u64, "{}: the truth was refused", A::NAME);
+        until("it came", || federation.status().received + federation.status().not_merged == sequence);
+        assert_eq!(federation.status().not_merged, lies.len() as u64, "{}: the truth was refused", A::NAME);
         assert!(machine::<A>(&federation) != before, "{}: the truth changed nothing", A::NAME);
     }
     federation.stop();

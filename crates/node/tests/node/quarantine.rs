@@ -10,6 +10,7 @@ use cahoots_core::drive::saved_server;
 use cahoots_core::wire::payload::Shape;
 use cahoots_core::{NodeId, Setting, wire};
 use cahoots_node::client::{Arms, Client};
+use cahoots_node::coordinator::CoordinatorStatus;
 use cahoots_node::limits::ServeLimits;
 use cahoots_node::store::{Store, Sync};
 use cahoots_node::transport::Kind;
@@ -57,7 +58,8 @@ fn truth(number: u64) -> Vec<u8> {
 fn send(federation: &Federation, member: &Raw, sequence: u64, payload: Vec<u8>) -> bool {
     let before = federation.status();
     federation.runtime.block_on(member.send(member.own(NodeId::SERVER, sequence, payload)));
-    until("it came", || federation.status().received == before.received + 1);
+    let came = |status: &CoordinatorStatus| status.received + status.not_merged;
+    until("it came", || came(&federation.status()) == came(&before) + 1);
     federation.status().refused > before.refused
 }
 

@@ -1,6 +1,6 @@
 //! Checkpoints that are cut short, and copies of a store in use.
 
-use cahoots_node::store::{Batch, StoreError};
+use cahoots_node::store::{Batch, Look, StoreError};
 
 use super::{Files, State, entry, files, folder, lay, log, one, open, state};
 
@@ -172,4 +172,52 @@ fn a_backup_of_a_rotten_store_is_refused_and_leaves_nothing() {
     let error = store.backup(&copy).unwrap_err().to_string();
     assert!(error.contains("the copy is of no use"), "{error}");
     assert!(files(&copy).is_empty(), "{:?}", files(&copy).keys());
+}
+
+/// To set a value to nothing is to remove it: at once, after a restart, and from the next checkpoint; and it can come back.
+#[test]
+fn an_empty_value_is_no_longer_there() {
+    let (_folder, path) = folder();
+    let set = |values: &[(&str, &[u8])], snapshot: bool| {
+        let mut batch = Batch::default();
+        values.iter().for_each(|(name, value)| batch.set(*name, value.to_vec()));
+        if snapshot {
+            batch.snapshot(vec![1; 9]);
+        }
+        batch
+    };
+    let all = |path: &std::path::Path| {
+        state(path).unwrap().values.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let (mut store, _) = open(&path).unwrap();
+    // One that a checkpoint knows, one that only the log does, one that comes and goes within a batch.
+    store.commit(&set(&[("kept", b"k"), ("old", b"o")], true)).unwrap();
+    store
+        .commit(&set(&[("old", b""), ("new", b"n"), ("brief", b"b"), ("brief", b""), ("never", b"")], false))
+        .unwrap();
+    let listed = |store: &cahoots_node::store::Store| {
+        store.list("").unwrap().into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&store), ["kept", "new"]);
+    assert_eq!(store.get("old").unwrap(), None);
+    drop(store);
+    assert_eq!(all(&path), ["kept", "new"]);
+    let before = std::fs::read(&path).unwrap();
+    assert!(before.windows(3).any(|window| window == b"old"), "the checkpoint is not changed");
+    // A snapshot whose own batch removes one more.
+    let (mut store, _) = open(&path).unwrap();
+    store.commit(&set(&[("new", b"")], true)).unwrap();
+    assert_eq!(listed(&store), ["kept"]);
+    let after = std::fs::read(&path).unwrap();
+    for gone in [&b"old"[..], b"new", b"brief", b"never"] {
+        assert!(
+            !after.windows(gone.len()).any(|window| window == gone),
+            "{gone:?} is still in the checkpoint"
+        );
+    }
+    store.commit(&set(&[("old", b"again")], false)).unwrap();
+    assert_eq!(store.get("old").unwrap().as_deref(), Some(&b"again"[..]));
+    drop(store);
+    assert_eq!(all(&path), ["kept", "old"]);
+    assert!(Look::at(&path).unwrap().values.keys().eq(["kept", "old"]));
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cahoots_node::commands;
+use cahoots_testkit::crowd::crowd;
 use cahoots_testkit::faults::command;
 use cahoots_testkit::lockstep::ours;
 use cahoots_testkit::soak::{Soak, soak};
@@ -19,6 +20,13 @@ fn main() -> ExitCode {
             commands::log();
             commands::client(&ours(), &PathBuf::from(file))
         }
+        ["crowd", url, federation, clients, here] => match (clients.parse(), here.parse()) {
+            (Ok(clients), Ok(here)) => crowd(url, federation, clients, here),
+            _ => {
+                eprintln!("usage: cahoots-node crowd URL FEDERATION CLIENTS HERE, two numbers at the end");
+                return ExitCode::from(2);
+            }
+        },
         ["soak", kills, seed] => {
             commands::log();
             return kill(kills, seed);
@@ -30,8 +38,8 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cahoots-node serve FILE.toml | client FILE.toml | soak KILLS SEED | faults SEEDS FIRST | \
-                 fault SEED WITHOUT DECISIONS"
+                "usage: cahoots-node serve FILE.toml | client FILE.toml | crowd URL FEDERATION CLIENTS HERE | soak KILLS SEED | \
+                 faults SEEDS FIRST | fault SEED WITHOUT DECISIONS"
             );
             return ExitCode::from(2);
         }

@@ -156,7 +156,8 @@ impl World<'_> {
         let same_values = |known: &[Arc<Commit>]| {
             let values = known.iter().flat_map(|commit| &commit.values).map(|(name, value)| (name, value));
             let last: BTreeMap<_, _> = values.collect();
-            last.into_iter().all(|(name, value)| coordinator.stored(name).as_ref() == Some(value))
+            // What is empty is not there.
+            last.into_iter().all(|(name, value)| coordinator.stored(name).unwrap_or_default() == *value)
         };
         let is_it = |life: &usize| {
             let known = tape.lives()[*life].get(..commits);
@@ -203,7 +204,28 @@ impl World<'_> {
                 now.1, shadow.books
             ));
         }
+        self.kept(client)?;
         self.account(client, shadow)
+    }
+
+    /// What a client keeps of decisions for its app is what its store was told to keep.
+    fn kept(&self, client: usize) -> Result<(), Broken> {
+        let Some(node) = &self.clients[client].node else { return Ok(()) };
+        let tape = self.clients[client].site.computer.tape();
+        let mut stored = BTreeMap::new();
+        for (name, value) in tape.commits().iter().flat_map(|commit| &commit.values) {
+            if name.starts_with("ticket/") {
+                stored.insert(name.clone(), value.clone());
+            }
+        }
+        stored.retain(|_, value| !value.is_empty());
+        if node.tickets() != stored {
+            return Err(format!(
+                "client {client} keeps other tickets than its store has: {:?}",
+                stored.keys()
+            ));
+        }
+        Ok(())
     }
 
     /// What a client says that it has spent of its users' privacy is never less than what its machine has released.

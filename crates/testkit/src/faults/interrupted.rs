@@ -3,9 +3,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use cahoots_node::inside::{self, Opening};
-use cahoots_node::store::{Batch, Store, StoreError};
+use cahoots_core::{LinearStats, Prior, Setting};
+use cahoots_node::Terms;
+use cahoots_node::coordinator::CoordinatorConfig;
+use cahoots_node::inside::{self, Opening, SteppedCoordinator};
+use cahoots_node::prior::{PriorFile, WarmStart};
+use cahoots_node::store::{Batch, Store, StoreError, Sync};
 
 use super::computer::Computer;
 use super::dice::Dice;
@@ -72,6 +77,65 @@ fn interrupted(
             }
             let opened = inside::store(&computer.platform(), &path("store"), owner);
             look(&computer, opened.map(|(store, _)| store));
+        }
+    }
+}
+
+/// The first start of a coordinator that begins from a prior: wherever it is interrupted, its store holds all of the
+/// beginning or none of it, and the next start has begun from all of it, once.
+///
+/// # Panics
+/// If not.
+pub fn beginning() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut stats = LinearStats::empty(2);
+    (1..9).for_each(|i| stats.observe(&[1.0, f64::from(i) / 8.0], 0.5));
+    let prior = Prior::Linear(stats);
+    let file = folder.path().join("prior.json");
+    let (kind, from) = (Prior::LINEAR.into(), "a test".into());
+    let written = PriorFile { kind, from, features: Vec::new(), prior: prior.clone() }.write(&file);
+    written.expect("there is space");
+    let known = crate::lockstep::ours();
+    let terms = Terms::new(&known, "async-linucb", &toml::Table::new(), Setting::linear(2, 2, 2), 1);
+    let terms = terms.expect("they are fine");
+    let config = || CoordinatorConfig {
+        known: known.clone(),
+        federation: FEDERATION.into(),
+        store: path("store"),
+        sync: Sync::Disk,
+        terms: terms.clone(),
+        tick: Duration::from_secs(1),
+        snapshot_every: 1000,
+        limits: Default::default(),
+        security: Default::default(),
+        warm_start: Some(WarmStart { prior: file.clone(), weight: 1.0 }),
+        plan: None,
+    };
+    for (power, seed) in (0..5).flat_map(|seed| [(false, seed), (true, seed)]) {
+        for operation in 1.. {
+            let computer = Computer::new(&path("store"), Arc::default(), Dice::new(seed, 1), None);
+            let at = computer.disk.operations() + operation;
+            computer.disk.mood(|mood| mood.off_at = Some(at));
+            let begun = SteppedCoordinator::open(config(), &computer.platform());
+            if !computer.disk.is_off() {
+                assert!(begun.is_ok() && operation > 5, "there was something to be interrupted");
+                break;
+            }
+            drop(begun);
+            if power {
+                computer.disk.cut(&mut Dice::new(seed, operation));
+            } else {
+                computer.disk.kill();
+            }
+            let owner = format!("the coordinator of federation {FEDERATION:?}");
+            let (store, recovered) =
+                inside::store(&computer.platform(), &path("store"), &owner).expect("whole, or none");
+            let remembered = store.get("prior").expect("it can be read").is_some();
+            assert_eq!(recovered.log.len(), if remembered { 2 } else { 0 }, "half a beginning");
+            drop(store);
+            let mut next = SteppedCoordinator::open(config(), &computer.platform()).expect("it goes on");
+            assert_eq!(next.look(|machine, _| machine.prior()), Ok(prior.clone()));
+            assert_eq!(next.status().began_from.map(|began| began.observations), Some(8));
         }
     }
 }

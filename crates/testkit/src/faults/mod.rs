@@ -7,6 +7,8 @@
 //!   once; nothing is there that nobody gave;
 //! - a node is what its inputs make of it, and so are its books: a machine that never met a fault, given the same inputs,
 //!   ends in the same bytes;
+//! - the same for rewards that apps give by their own names for decisions, in parts, or before a decision counts; and what is
+//!   kept for that is what the store was told to keep;
 //! - whatever anyone took is what someone sent, each message once and in order; numbers never go back, and a message that
 //!   is sent again is the same, noise included; nobody draws the same noise for something else;
 //! - whatever anyone has told the other side (a message, a confirmation, how far it has come) is still so when it starts
@@ -39,7 +41,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub use audit::Totals;
 pub use cahoots_node::inside::Bug;
 pub use cases::{Case, Cases};
-pub use plan::{Fault, Moment, Plan, Who};
+pub use plan::{Fault, Moment, NAMED, Plan, Who};
 pub use shrink::{rerun, shrink};
 
 use world::World;

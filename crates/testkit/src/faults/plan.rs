@@ -95,6 +95,8 @@ pub struct Plan {
     pub snapshot_every: u64,
     /// Do clients bring the terms along?
     pub knows_terms: bool,
+    /// Do apps have names of their own for some decisions, defer some, and give some rewards in parts?
+    pub named: bool,
     /// When each client first starts.
     pub starts: Vec<Micros>,
     /// What goes wrong, in order.
@@ -104,6 +106,9 @@ pub struct Plan {
 }
 
 const MILLI: Micros = 1000;
+
+/// From this seed on, some apps have names of their own for things.
+pub const NAMED: u64 = 1000;
 
 impl Plan {
     /// What this seed stands for.
@@ -194,6 +199,8 @@ impl Plan {
             slowness: if Dice::new(seed, 5).one_in(5) { 20 } else { 1 },
             snapshot_every: dice.pick(&[3, 20, 1000]),
             knows_terms: dice.one_in(3),
+            // The first seeds are older than names.
+            named: seed >= NAMED && !Dice::new(seed, 9).one_in(3),
             starts,
             faults,
             without: Vec::new(),

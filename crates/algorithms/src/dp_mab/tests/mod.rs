@@ -1,5 +1,6 @@
 //! What the paper says, checked on formulas and on scripted inputs. Whole runs are in `testkit`.
 
+mod learnt;
 mod membership;
 mod messages;
 mod parameters;

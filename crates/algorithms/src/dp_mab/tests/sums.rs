@@ -187,6 +187,26 @@ fn the_best_arm_is_found_from_sums_alone_and_every_reward_costs_what_was_asked()
 }
 
 #[test]
+fn what_is_shown_comes_from_the_sums_and_outlives_a_restart() {
+    let mut federation = Federation::new(10, json!({ "dp_epsilon": 1.0 }));
+    assert_eq!(federation.server.observations(), Some(0));
+    federation.live(20_000);
+    let server = &federation.server;
+    let (models, _) = server.learnt(1);
+    let mut summed = 0;
+    for (known, truth) in models[0].arms.iter().zip([0.5, 0.7, 0.55]) {
+        let mean = known.mean.unwrap();
+        assert_eq!(mean.pulls, Some(server.summed(known.arm)));
+        assert!((mean.value - truth).abs() < mean.radius.unwrap(), "{known:?}");
+        assert_eq!(known.active, known.arm == ArmIndex(1));
+        summed += server.summed(known.arm);
+    }
+    assert_eq!((server.observations(), models[0].observations), (Some(summed), Some(summed)));
+    let restored: Server = snapshot::restore(&snapshot::save(server)).unwrap();
+    assert_eq!((restored.learnt(1).0, restored.observations()), (models, Some(summed)));
+}
+
+#[test]
 fn what_leaves_is_under_masks() {
     let mut federation = Federation::new(10, json!({ "dp_epsilon": 1e6 }));
     federation.until(2);

@@ -1,6 +1,6 @@
 //! A learner over plain arms that never communicates.
 
-use cahoots_core::policy::ArmPolicy;
+use cahoots_core::policy::{ArmPolicy, Distribution};
 use cahoots_core::{
     ArmIndex, ArmSet, ArmStats, Choice, Cx, Learner, Machine, Misbehaviour, NodeId, ParamError, Setting,
     Silence, Stream, UserId,
@@ -41,6 +41,10 @@ impl<P: ArmPolicy> Learner for AloneArms<P> {
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<ArmIndex> {
         let picked = self.policy.choose(&self.stats, arms, rng);
         picked.keeping(picked.arm)
+    }
+
+    fn odds(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        self.policy.odds(&self.stats, arms, rng)
     }
 
     fn observe(&mut self, arm: ArmIndex, reward: f64, cx: &mut Cx<'_, Silence>) {

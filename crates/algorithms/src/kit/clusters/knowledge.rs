@@ -1,6 +1,6 @@
 //! What a user or a cluster knows.
 
-use cahoots_core::policy::{LinearModel, LinearPolicy};
+use cahoots_core::policy::{Distribution, LinearModel, LinearPolicy};
 use cahoots_core::{ArmSet, Factor, LinearStats, Picked, Stream};
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,15 @@ impl Knowledge {
 
     /// The policy's choice.
     pub fn choose(&self, policy: &LinearPolicy, arms: ArmSet<'_>, rng: &mut Stream) -> Picked {
-        let model =
-            LinearModel { factor: &self.factor, count: self.stats.count, stats: || self.stats.clone() };
-        policy.choose(model, arms, rng)
+        policy.choose(self.model(), arms, rng)
+    }
+
+    /// How likely that is to be each arm.
+    pub fn odds(&self, policy: &LinearPolicy, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        policy.distribution(self.model(), arms, rng)
+    }
+
+    fn model(&self) -> LinearModel<'_, impl FnOnce() -> LinearStats> {
+        LinearModel { factor: &self.factor, count: self.stats.count, stats: || self.stats.clone() }
     }
 }

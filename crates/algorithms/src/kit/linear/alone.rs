@@ -1,10 +1,10 @@
 //! A linear learner that never communicates.
 
-use cahoots_core::policy::LinearPolicy;
+use cahoots_core::policy::{Distribution, LinearPolicy};
 use cahoots_core::{ArmSet, Buffered, Choice, Cx, Learner, Silence, Stream, UserId, hears_nothing};
 use serde::{Deserialize, Serialize};
 
-use super::{Chosen, LinearValid, choose_by};
+use super::{Chosen, LinearValid, choose_by, odds_by};
 
 /// One ridge model, updated after every reward.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,6 +28,10 @@ impl Learner for AloneClient {
     fn choose(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
         let picked = choose_by(&self.known, &self.policy, arms, rng);
         picked.keeping(Chosen { context: arms.context(picked.arm) })
+    }
+
+    fn odds(&mut self, _user: UserId, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        odds_by(&self.known, &self.policy, arms, rng)
     }
 
     fn observe(&mut self, pending: Chosen, reward: f64, _cx: &mut Cx<'_, Silence>) {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cahoots_core::policy::{LinearModel, LinearPolicy};
+use cahoots_core::policy::{Distribution, LinearModel, LinearPolicy};
 use cahoots_core::{
     ArmSet, Buffered, Choice, Cx, Fact, LinearStats, Misbehaviour, NodeId, Picked, Seat, Stream, Unprotected,
     View,
@@ -19,8 +19,21 @@ pub(crate) fn choose_by(
     arms: ArmSet<'_>,
     rng: &mut Stream,
 ) -> Picked {
-    let model = LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() };
-    policy.choose(model, arms, rng)
+    policy.choose(model_of(known), arms, rng)
+}
+
+/// How likely that is to be each arm.
+pub(crate) fn odds_by(
+    known: &Buffered,
+    policy: &LinearPolicy,
+    arms: ArmSet<'_>,
+    rng: &mut Stream,
+) -> Option<Distribution> {
+    policy.distribution(model_of(known), arms, rng)
+}
+
+fn model_of(known: &Buffered) -> LinearModel<'_, impl FnOnce() -> LinearStats> {
+    LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() }
 }
 
 /// A linear model that is learned together with others, through a server.
@@ -63,6 +76,12 @@ impl FederatedLinear {
         self.renew();
         let picked = choose_by(&self.known, &self.policy, arms, rng);
         picked.keeping(Chosen { context: arms.context(picked.arm) })
+    }
+
+    /// How likely that is to be each arm, by the same model.
+    pub fn odds(&mut self, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        self.renew();
+        odds_by(&self.known, &self.policy, arms, rng)
     }
 
     /// Learns from one observation.

@@ -11,6 +11,7 @@ mod federated;
 mod float_key;
 mod message;
 mod params;
+pub(crate) mod prior;
 mod ratio;
 
 pub use alone::AloneClient;
@@ -19,7 +20,7 @@ pub use downloads::{DownloadIndex, Receiver, Standing};
 pub use draw::DrawParams;
 pub(crate) use draw::unit;
 pub use federated::FederatedLinear;
-pub(crate) use federated::choose_by;
+pub(crate) use federated::{choose_by, odds_by};
 pub use message::{LinearMsg, Signal};
 pub use params::{LinearParams, LinearValid};
 pub(crate) use params::{some_noise, tenth};

@@ -1,7 +1,7 @@
 //! Parameters that every linear algorithm has.
 
 use cahoots_core::policy::{Confidence, LinearPolicy, PolicyKind, Radius};
-use cahoots_core::{LinearStats, ParamError, Plausible, Setting, View};
+use cahoots_core::{Alone, LinearStats, ParamError, Plausible, Setting, View};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -91,6 +91,13 @@ pub struct LinearValid {
     pub plausible: Plausible,
     /// Whether servers keep apart what each client has contributed.
     pub keep_apart: bool,
+}
+
+impl LinearValid {
+    /// The same policy and ridge on a client's own data.
+    pub fn alone(&self) -> Option<Alone> {
+        Alone::new(self.policy, self.ridge)
+    }
 }
 
 impl LinearParams {

@@ -3,6 +3,7 @@
 mod bounds;
 mod client;
 mod enhanced;
+mod learnt;
 mod membership;
 mod params;
 mod server;

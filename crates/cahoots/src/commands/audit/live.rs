@@ -262,6 +262,8 @@ impl Nodes {
         tick: Duration,
     ) -> Result<Arc<Coordinator>, NodeError> {
         let config = CoordinatorConfig {
+            warm_start: None,
+            plan: None,
             known: self.known.clone(),
             federation: FEDERATION.into(),
             store: folder.join("coordinator"),

@@ -19,7 +19,7 @@ pub(super) struct About<'a> {
 
 impl About<'_> {
     fn heading(&self) -> String {
-        let Shape { arms, positions, features, rows, .. } = self.shape;
+        let Shape { arms, positions, features, rows, unrewarded, .. } = self.shape;
         let mut text = format!(
             "{}, on {}: {} decisions, {} arms",
             self.policy,
@@ -33,7 +33,15 @@ impl About<'_> {
         if !features.is_empty() {
             let _ = write!(text, ", {} features", features.len());
         }
-        text + "\n"
+        text.push('\n');
+        if *unrewarded > 0 {
+            let _ = writeln!(
+                text,
+                "left out: {} decisions without a reward, as if whether one comes had nothing to do with how large it is",
+                whole(*unrewarded)
+            );
+        }
+        text
     }
 
     fn percent(&self) -> String {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::around::Posting;
 use super::driven::{Driven, Hosting};
-use super::{ClientNode, Decided, Log};
+use super::{ClientNode, Decided, Log, Looked};
 use crate::contract::arms::{ArmBuffer, ArmError};
 use crate::contract::context::Effects;
 use crate::contract::machine::Learner;
@@ -84,6 +84,16 @@ impl<L: Learner> ClientNode for Client<L> {
         Ok(Decided { id, picked: choice.picked })
     }
 
+    fn look(&mut self, user: UserId, arms: &ArmBuffer, keys: &Keys) -> Result<Looked, ArmError> {
+        let arms = arms.arm_set(self.host.host().seat())?;
+        let picked = self.host.choose(user, arms, keys).picked;
+        Ok(Looked { picked, odds: self.host.odds(user, arms, keys) })
+    }
+
+    fn next_id(&self, epoch: u64) -> DecisionId {
+        self.host.next_id(epoch)
+    }
+
     fn reward(
         &mut self,
         now: Tick,
@@ -97,6 +107,14 @@ impl<L: Learner> ClientNode for Client<L> {
             self.input(now, Input::Reward { id, value }, keys, log);
         }
         Ok(taken)
+    }
+
+    fn would_take(&self, id: DecisionId, value: f64) -> Result<Taken<()>, RewardError> {
+        self.host.check_reward(id, value)
+    }
+
+    fn would_abandon(&self, id: DecisionId) -> Result<Taken<()>, RewardError> {
+        self.host.check_abandon(id)
     }
 
     fn abandon(
@@ -131,6 +149,12 @@ impl<L: Learner> ClientNode for Client<L> {
 
     fn open(&self) -> usize {
         self.host.open()
+    }
+
+    fn model(&self) -> u64 {
+        let links = self.host.host().links();
+        let peers: u64 = links.peers().map(|peer| links.get(peer).received).sum();
+        self.host.closed() + links.get(NodeId::SERVER).received + peers
     }
 
     fn waits(&self) -> bool {

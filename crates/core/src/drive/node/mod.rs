@@ -16,9 +16,12 @@ use super::queue::Queues;
 use crate::contract::arms::{ArmBuffer, ArmError};
 use crate::contract::choice::Picked;
 use crate::contract::fact::Fact;
+use crate::contract::learnt::Learnt;
+use crate::contract::prior::Prior;
 use crate::contract::setting::Seat;
 use crate::error::{Misbehaviour, ParamError};
 use crate::ids::{NodeId, Tick, UserId};
+use crate::policy::Distribution;
 use crate::rng::Keys;
 
 /// Where entries are written before they are applied.
@@ -49,6 +52,15 @@ pub struct Decided {
     pub id: DecisionId,
     /// The arm.
     pub picked: Picked,
+}
+
+/// What would be decided now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Looked {
+    /// The arm that would be taken.
+    pub picked: Picked,
+    /// How likely each arm is, where the policy can tell.
+    pub odds: Option<Distribution>,
 }
 
 /// A machine, driven: what coordinators and clients have in common.
@@ -89,6 +101,16 @@ pub trait ServerNode: Node {
     fn resumes(&self) -> bool;
     /// Whether what a client contributed can be taken out again; why not, in words.
     fn forgets(&self) -> Result<(), String>;
+    /// Observations in all that was merged, where the machine knows.
+    fn observations(&self) -> Option<u64>;
+    /// Clients that learn together.
+    fn groups(&self) -> Vec<Vec<NodeId>>;
+    /// What the machine has learned, at most so many models of it, and how many there are.
+    fn learnt(&self, most: usize) -> (Vec<Learnt>, usize);
+    /// What it could hand on to a federation that begins; why nothing, in words.
+    fn prior(&self) -> Result<Prior, String>;
+    /// Whether it could begin from this now; why not, in words. To be asked before [`Event::Prior`].
+    fn takes_prior(&self, prior: &Prior) -> Result<(), String>;
 }
 
 /// A client's machine, driven.
@@ -103,6 +125,11 @@ pub trait ClientNode: Node {
         keys: &Keys,
         log: &mut dyn Log,
     ) -> Result<Decided, ArmError>;
+    /// What [`Self::decide`] would pick now. Logs nothing, and changes nothing but caches that the decision itself makes
+    /// anew: whoever looks decides next, before anything else is logged.
+    fn look(&mut self, user: UserId, arms: &ArmBuffer, keys: &Keys) -> Result<Looked, ArmError>;
+    /// The name that the next decision of this start will have.
+    fn next_id(&self, epoch: u64) -> DecisionId;
     /// Checks a reward; logs a new one, then applies it.
     fn reward(
         &mut self,
@@ -112,6 +139,10 @@ pub trait ClientNode: Node {
         keys: &Keys,
         log: &mut dyn Log,
     ) -> Result<Taken<()>, RewardError>;
+    /// Would this reward be taken? Changes nothing.
+    fn would_take(&self, id: DecisionId, value: f64) -> Result<Taken<()>, RewardError>;
+    /// Would this decision be given up? Changes nothing.
+    fn would_abandon(&self, id: DecisionId) -> Result<Taken<()>, RewardError>;
     /// Gives up an open decision: logs, then applies.
     fn abandon(
         &mut self,
@@ -130,6 +161,9 @@ pub trait ClientNode: Node {
     fn older_than(&self, tick: Tick) -> Vec<DecisionId>;
     /// Number of open decisions.
     fn open(&self) -> usize;
+    /// A number that grows whenever what is known does: decisions that have closed and messages that were taken. It follows
+    /// from the replicated state.
+    fn model(&self) -> u64;
     /// Whether its next pull is made only because others are waited for.
     fn waits(&self) -> bool;
     /// Its place.

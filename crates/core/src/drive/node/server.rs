@@ -6,10 +6,12 @@ use super::ServerNode;
 use super::around::Posting;
 use super::driven::{Driven, Hosting};
 use crate::contract::context::Effects;
+use crate::contract::learnt::Learnt;
 use crate::contract::machine::Machine;
+use crate::contract::prior::Prior;
 use crate::drive::event::{Input, Outcome};
 use crate::drive::host::Host;
-use crate::ids::Tick;
+use crate::ids::{NodeId, Tick};
 use crate::rng::Keys;
 
 pub(super) type Server<M> = Driven<Host<M>>;
@@ -63,5 +65,25 @@ impl<M: Machine> ServerNode for Server<M> {
 
     fn forgets(&self) -> Result<(), String> {
         self.host.machine().forgets()
+    }
+
+    fn observations(&self) -> Option<u64> {
+        self.host.machine().observations()
+    }
+
+    fn groups(&self) -> Vec<Vec<NodeId>> {
+        self.host.machine().groups()
+    }
+
+    fn learnt(&self, most: usize) -> (Vec<Learnt>, usize) {
+        self.host.machine().learnt(most)
+    }
+
+    fn prior(&self) -> Result<Prior, String> {
+        self.host.machine().prior()
+    }
+
+    fn takes_prior(&self, prior: &Prior) -> Result<(), String> {
+        self.host.machine().takes_prior(prior)
     }
 }

@@ -7,7 +7,7 @@ use crate::contract::arms::ArmSet;
 use crate::contract::choice::Picked;
 use crate::ids::ArmIndex;
 use crate::policy::{Distribution, pick_open};
-use crate::rng::Stream;
+use crate::rng::{self, Stream};
 use crate::stats::ArmStats;
 
 /// Draws a mean for each arm from Beta(successes + 1, failures + 1) and takes the arm of the highest.
@@ -31,14 +31,19 @@ impl BetaSampling {
 
 impl ArmPolicy for BetaSampling {
     fn choose(&self, stats: &ArmStats, arms: ArmSet<'_>, rng: &mut Stream) -> Picked {
-        let Some(samples) = self.samples else {
-            return Picked::arm(self.winner(stats, arms, rng));
-        };
+        match self.odds(stats, arms, rng) {
+            Some(odds) => Picked::drawn(&odds, rng),
+            None => Picked::arm(self.winner(stats, arms, rng)),
+        }
+    }
+
+    fn odds(&self, stats: &ArmStats, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        let samples = self.samples?;
         let mut votes = vec![0; arms.len()];
         for _ in 0..samples {
             votes[self.winner(stats, arms, rng).index()] += 1;
         }
-        Picked::drawn(&Distribution::of_votes(&votes), rng)
+        Some(Distribution::of_votes(&votes))
     }
 
     /// Algorithm 2 of Agrawal and Goyal: a reward between 0 and 1 is a coin that is tossed once.
@@ -54,21 +59,9 @@ fn beta(a: f64, b: f64, rng: &mut Stream) -> f64 {
     x / (x + y)
 }
 
-/// A draw from the gamma distribution of this shape, at least 1, and scale 1 (Marsaglia and Tsang 2000).
+/// A draw from the gamma distribution of this shape, at least 1.
 fn gamma(shape: f64, rng: &mut Stream) -> f64 {
-    let d = shape - 1.0 / 3.0;
-    let c = 1.0 / (9.0 * d).sqrt();
-    loop {
-        let x = rng.normal();
-        let v = 1.0 + c * x;
-        if v <= 0.0 {
-            continue;
-        }
-        let v = v * v * v;
-        if libm::log(1.0 - rng.uniform()) < 0.5 * x * x + d - d * v + d * libm::log(v) {
-            return d * v;
-        }
-    }
+    rng::gamma(rng, shape, Stream::normal, Stream::uniform)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{ArmPolicy, untried};
 use crate::contract::arms::ArmSet;
 use crate::contract::choice::Picked;
 use crate::ids::ArmIndex;
-use crate::policy::Leaning;
+use crate::policy::{Distribution, Leaning};
 use crate::rng::Stream;
 use crate::stats::ArmStats;
 
@@ -19,15 +19,32 @@ pub struct ByMeans {
     pub epsilon: f64,
 }
 
+impl ByMeans {
+    /// By these means, arms that can be chosen have all been pulled.
+    fn over(&self, means: &[f64], stats: &ArmStats, arms: ArmSet<'_>) -> Distribution {
+        self.leaning.over(means, stats.pulls(), arms).mixed(self.epsilon, arms)
+    }
+}
+
+fn means(stats: &ArmStats) -> Vec<f64> {
+    let mean = |arm: u32| stats.mean(ArmIndex(arm)).unwrap_or(f64::NEG_INFINITY);
+    (0..stats.arms() as u32).map(mean).collect()
+}
+
 impl ArmPolicy for ByMeans {
     fn choose(&self, stats: &ArmStats, arms: ArmSet<'_>, rng: &mut Stream) -> Picked {
         if let Some(arm) = untried(stats, arms) {
             return Picked::certain(arm);
         }
-        let mean = |arm: u32| stats.mean(ArmIndex(arm)).unwrap_or(f64::NEG_INFINITY);
-        let means: Vec<f64> = (0..stats.arms() as u32).map(mean).collect();
-        let drawn = self.leaning.over(&means, stats.pulls(), arms).mixed(self.epsilon, arms);
-        let picked = Picked::drawn(&drawn, rng);
+        let means = means(stats);
+        let picked = Picked::drawn(&self.over(&means, stats, arms), rng);
         Picked { score: Some(means[picked.arm.index()]), ..picked }
+    }
+
+    fn odds(&self, stats: &ArmStats, arms: ArmSet<'_>, _rng: &mut Stream) -> Option<Distribution> {
+        Some(match untried(stats, arms) {
+            Some(arm) => Distribution::certain(arm, arms),
+            None => self.over(&means(stats), stats, arms),
+        })
     }
 }

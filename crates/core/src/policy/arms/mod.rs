@@ -21,6 +21,7 @@ pub use means::ByMeans;
 pub use moss::Moss;
 pub use ucb1::Ucb1;
 
+use super::distribution::Distribution;
 use super::pick::pick_open;
 use crate::contract::arms::ArmSet;
 use crate::contract::choice::Picked;
@@ -32,6 +33,12 @@ use crate::stats::ArmStats;
 pub trait ArmPolicy: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The arm to pull.
     fn choose(&self, stats: &ArmStats, arms: ArmSet<'_>, rng: &mut Stream) -> Picked;
+
+    /// How likely [`Self::choose`] is to take each arm, given the same stream at the same position; `None` where that is
+    /// not known. What is certain, unless a policy says more.
+    fn odds(&self, stats: &ArmStats, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        Distribution::if_certain(self.choose(stats, arms, rng), arms)
+    }
 
     /// What a reward counts for in the statistics: itself, unless a policy reads it otherwise.
     fn learned(&self, reward: f64, _rng: &mut Stream) -> f64 {

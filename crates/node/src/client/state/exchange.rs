@@ -6,6 +6,7 @@ use cahoots_core::drive::Event;
 use cahoots_core::link::Arrival;
 use cahoots_core::{Misbehaviour, NodeId};
 
+use super::super::telemetry::Now;
 use super::{Durable, State, Waiter, Work};
 use crate::transport::proto::Alive;
 use crate::transport::{self, Contents, Kind, WINDOW, confirm, confirm_peer, frame};
@@ -105,7 +106,26 @@ impl State {
     pub(in crate::client) fn say_alive(&mut self) {
         self.said_alive = Some(self.clock.elapsed());
         if let Some(outbox) = &self.outbox {
-            outbox.pass_on(frame(Kind::Alive(Alive { position: self.position })));
+            outbox.pass_on(frame(Kind::Alive(self.alive())));
+        }
+    }
+
+    /// What is said with that: what was spent, and what its owner chose to show.
+    pub(super) fn alive(&self) -> Alive {
+        let position = self.position;
+        let Some(member) = &self.member else { return Alive { position, ..Alive::default() } };
+        let (_, rewards, reward_sum) = self.history.totals();
+        let now = Now {
+            rewards,
+            reward_sum,
+            unsent: member.machine.unsent(),
+            open_decisions: member.machine.open() as u64,
+            gain: self.beside.gain(),
+        };
+        Alive {
+            position,
+            spent: self.spending.as_ref().map(|spending| spending.told(self.ceiling.as_ref())),
+            telemetry: self.telemetry.told(&member.promised, &now),
         }
     }
 
@@ -125,6 +145,9 @@ impl State {
     /// Everything since the last commit; what comes now gathers for the next.
     pub(in crate::client) fn gather(&mut self) -> Work {
         self.flush = false;
+        if let Some(tutored) = &mut self.apprentice {
+            tutored.keep(&mut self.journal.batch);
+        }
         Work {
             durable: self.reached(),
             batch: std::mem::take(&mut self.journal.batch),

@@ -2,6 +2,7 @@
 
 use cahoots_core::NodeId;
 
+use super::super::telemetry::Spending;
 use super::State;
 use crate::privacy::Account;
 use crate::transport::refusal;
@@ -61,6 +62,17 @@ impl State {
             tracing::warn!("this store is an old copy: what was spent of users' privacy counts twice");
             self.keep_account();
             self.hold_to_ceiling();
+        }
+    }
+
+    /// A message leaves: what was spent by now may be told from now on.
+    pub(super) fn spent_by_now(&mut self) {
+        let Some(member) = self.member.as_ref().filter(|member| member.lockstep.is_none()) else { return };
+        let spending = Some(Spending::of(&self.account, &member.promised, member.books.releases));
+        if self.spending != spending {
+            self.spending = spending;
+            let kept = self.spending.as_ref().map_or_else(Vec::new, Spending::save);
+            self.journal.batch.set(Spending::KEY, kept);
         }
     }
 

@@ -3,6 +3,7 @@
 use cahoots_algorithms::async_linucb::AsyncLinucb;
 use cahoots_algorithms::dp_mab::DdpMab;
 use cahoots_algorithms::kit::linear::LinearMsg;
+use cahoots_algorithms::private::PrivateLinucb;
 use cahoots_core::drive::{ClientNode, Saved};
 use cahoots_core::{LinearStats, Setting, View, message};
 use tokio::sync::mpsc;
@@ -18,13 +19,19 @@ use crate::transport::{EnvelopeHeader, Kind, WINDOW};
 const ME: NodeId = NodeId(0);
 
 fn known() -> Known {
-    Known::default().algorithm::<AsyncLinucb>().algorithm::<DdpMab>()
+    Known::default().algorithm::<AsyncLinucb>().algorithm::<DdpMab>().algorithm::<PrivateLinucb>()
 }
 
 /// Uploads with every reward.
 fn linear() -> Terms {
     let params = toml::toml! { upload_ratio = 1.0 };
     Terms::new(&known(), "async-linucb", &params, Setting::linear(2, 2, 2), 5).unwrap()
+}
+
+/// Every observation is released on its own, and their sum is sent at public times, the first of which is far away.
+fn trusting_nobody() -> Terms {
+    let params = toml::toml! { trust = "nobody" dp_delta = 1e-5 dp_epsilon = 1.0 decide = "released" first_release = 900 };
+    Terms::new(&known(), "private-linucb", &params, Setting::linear(2, 2, 2), 5).unwrap()
 }
 
 /// Client 0 hears 1 and 3, and not 2.
@@ -52,7 +59,7 @@ impl Script {
         let clock = Clock::new(Clock::today(), Duration::from_secs(1), 0);
         let mut state = State::new(Starts::default(), clock, 1000);
         state.starts.begin(Start { epoch: 1, written: 0, numbered: 0 });
-        state.join(member, new);
+        state.join(member, new, None);
         state.durable = state.reached();
         let mut script = Script { state, frames: Outbox::channel().1, log: Vec::new() };
         script.connect(0);
@@ -134,6 +141,21 @@ fn nothing_leaves_before_it_is_on_disk() {
     script.commit();
     assert_eq!(script.uploads(), [1]);
     assert_eq!(durable.try_recv(), Ok(Ok(())));
+}
+
+#[test]
+fn what_was_spent_is_told_as_of_the_last_message() {
+    let mut script = Script::new(linear());
+    assert_eq!(script.state.alive().spent, None, "nothing has left");
+    script.learn(1.0);
+    script.learn(1.0);
+    let spent = script.state.alive().spent.expect("two uploads");
+    assert_eq!((spent.releases, spent.unprotected, spent.epsilon), (2, 2, None));
+
+    let mut script = Script::new(trusting_nobody());
+    (0..3).for_each(|_| script.learn(1.0));
+    assert_eq!(script.state.member.as_ref().unwrap().books.releases, 3, "the test must be about something");
+    assert_eq!(script.state.alive().spent, None, "how many there are is not known before their sum is sent");
 }
 
 #[test]

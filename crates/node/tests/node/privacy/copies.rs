@@ -4,7 +4,7 @@ use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
 use cahoots_core::NodeId;
-use cahoots_node::client::{Arms, Client};
+use cahoots_node::client::{Arms, Client, Reward};
 use cahoots_node::inside::{Platform, SteppedClient, rejoin};
 use cahoots_node::operation;
 
@@ -35,7 +35,7 @@ fn stepped(folder: &Path) -> SteppedClient {
 /// Makes a decision, gives this reward, and has it on disk.
 fn step(client: &mut SteppedClient, reward: f64) {
     let decision = client.app().decide(None, Arms::Plain(2)).unwrap();
-    let (_, _durable) = client.reward(decision.id, reward).unwrap();
+    let (_, _durable) = client.reward(&Reward::of(decision.id, reward)).unwrap();
     client.gather();
     assert!(client.write().unwrap());
     client.finish();

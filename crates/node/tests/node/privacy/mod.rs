@@ -5,6 +5,7 @@ mod aggregation;
 mod ceiling;
 mod copies;
 mod polling;
+mod telemetry;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};

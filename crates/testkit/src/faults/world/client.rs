@@ -3,7 +3,7 @@
 use cahoots_core::NodeId;
 use cahoots_core::decision::{RewardError, Taken};
 use cahoots_node::NodeError;
-use cahoots_node::client::{Ack, Arms};
+use cahoots_node::client::{self, Ack, Arms};
 use cahoots_node::inside::{Parted, SteppedClient};
 use cahoots_node::transport::Outbox;
 use tokio::sync::oneshot::error::TryRecvError;
@@ -12,7 +12,7 @@ use super::super::app::Reward;
 use super::super::computer::Micros;
 use super::super::network::{Connection, Pipe};
 use super::super::plan::Who;
-use super::{AGAIN, Broken, Down, Event, LONGEST_PAUSE, Link, TICK, World};
+use super::{AGAIN, Broken, Down, Event, LONGEST_PAUSE, Link, TICK, World, named};
 
 /// First pause after a failed attempt to connect.
 const FIRST_PAUSE: Micros = 20_000;
@@ -74,7 +74,7 @@ impl World<'_> {
     }
 
     /// A client that takes no inputs says why.
-    fn aloud(&self, client: usize, why: &str) -> Result<(), Broken> {
+    pub(super) fn aloud(&self, client: usize, why: &str) -> Result<(), Broken> {
         let node = self.clients[client].node.as_ref().expect("it runs");
         if node.app().problems().is_empty() || node.app().refusing().is_none() {
             return Err(format!("client {client} does not say that {why}"));
@@ -113,7 +113,11 @@ impl World<'_> {
             match waiting.try_recv() {
                 Ok(Ok(())) => {
                     reward.waiting = None;
-                    if reward.acknowledged.is_none() {
+                    if reward.acknowledged.is_none()
+                        && reward.way.as_mut().is_some_and(|way| way.goes_on(life, now))
+                    {
+                        again.push(place);
+                    } else if reward.acknowledged.is_none() {
                         reward.acknowledged = Some((life, now));
                         reward.over = true;
                         if place % 5 == 0 {
@@ -148,10 +152,15 @@ impl World<'_> {
         self.after(wait, Event::App(client));
         let users = &self.case.users[client];
         let user = users[self.dice.below(users.len() as u64) as usize];
+        let way = self.plan.named.then(|| self.draw_way(client)).flatten();
         let Some(node) = &self.clients[client].node else { return Ok(()) };
         let setting = &self.case.terms.setting;
+        let decide = |arms: Arms<'_>| match &way {
+            None => node.app().decide(Some(user), arms).map(|decision| decision.id),
+            Some(way) => named::decide(node, way, user, arms),
+        };
         let decided = if setting.dim == 0 {
-            node.app().decide(Some(user), Arms::Plain(setting.arms))
+            decide(Arms::Plain(setting.arms))
         } else {
             // Each user has two coordinates of its own; users of one local server share theirs with others'.
             let width = setting.dim + setting.local_dims.get(user as usize).copied().unwrap_or(0);
@@ -163,10 +172,10 @@ impl World<'_> {
                 }
                 row
             };
-            node.app().decide(Some(user), Arms::Features(&[row(0), row(1)]))
+            decide(Arms::Features(&[row(0), row(1)]))
         };
-        let decision = match decided {
-            Ok(decision) => decision,
+        let id = match decided {
+            Ok(id) => id,
             Err(NodeError::NotJoined) => return Ok(()),
             Err(NodeError::Stopped(_)) => return self.aloud(client, "it takes no inputs"),
             Err(other) => return Err(format!("client {client} does not decide: {other}")),
@@ -175,11 +184,11 @@ impl World<'_> {
         app.left -= 1;
         let value = app.next_value(user);
         let place = app.rewards.len();
-        let id = decision.id;
         app.rewards.push(Reward {
             id,
             user,
             value,
+            way,
             sent: false,
             acknowledged: None,
             over: false,
@@ -222,6 +231,9 @@ impl World<'_> {
         if reward.over || reward.waiting.is_some() {
             return Ok(());
         }
+        if reward.way.is_some() {
+            return self.step(client, place, later);
+        }
         let (id, value) = (reward.id, reward.value);
         let Some(node) = &peer.node else {
             self.after(later, Event::Reward(client, place));
@@ -236,12 +248,12 @@ impl World<'_> {
         };
         if acknowledged.is_some() && place % 10 == 5 && !excused() {
             // Another value for what has one is refused, and says so.
-            match node.reward(id, value + 1.0) {
+            match node.reward(&client::Reward::of(id, value + 1.0)) {
                 Err(NodeError::Reward(RewardError::Contradiction { .. }) | NodeError::Stopped(_)) => {}
                 other => return Err(format!("client {client}: another reward for {id}: {other:?}")),
             }
         }
-        let given = node.reward(id, value);
+        let given = node.reward(&client::Reward::of(id, value));
         let words = given.as_ref().map(|(ack, _)| *ack).map_err(ToString::to_string);
         match given {
             Ok((Ack::Learned, _)) if acknowledged.is_some() && !excused() => {

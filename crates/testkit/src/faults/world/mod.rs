@@ -3,6 +3,7 @@
 mod client;
 mod coordinator;
 mod fate;
+mod named;
 mod settle;
 mod site;
 mod wire;
@@ -345,16 +346,24 @@ impl<'a> World<'a> {
             terms: self.plan.knows_terms.then(|| self.case.terms.clone()),
             tick: Duration::from_micros(TICK),
             expiry: Duration::from_micros(EXPIRY),
+            default_reward: None,
             snapshot_every: self.plan.snapshot_every,
             longest_pause: Duration::from_micros(LONGEST_PAUSE),
             limits: Default::default(),
             security: Default::default(),
             privacy: None,
+            gain: Default::default(),
+            telemetry: Default::default(),
+            apprentice: None,
+            personalizer: Default::default(),
+            decisions: None,
         }
     }
 
     pub(super) fn coordinator_config(&self) -> CoordinatorConfig {
         CoordinatorConfig {
+            warm_start: None,
+            plan: None,
             known: self.cases.known.clone(),
             federation: FEDERATION.into(),
             store: self.site.store.clone(),

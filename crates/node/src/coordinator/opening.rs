@@ -1,0 +1,159 @@
+//! From a store to a coordinator that goes on where it was.
+
+use std::collections::BTreeSet;
+
+use cahoots_core::NodeId;
+use cahoots_core::drive::{Event, Saved};
+use tokio::sync::oneshot;
+
+use super::admission::{self, Admission};
+use super::conduct::{self, Conduct};
+use super::core::Core;
+use super::looking::Models;
+use super::members::{DEPARTED, Members, PREFIX};
+use super::told::{self, Told};
+use super::unmerged::{self, Unmerged};
+use super::watch::{Traffic, Watch};
+use super::{CoordinatorConfig, CoordinatorStatus, States};
+use crate::books::Books;
+use crate::clock::Clock;
+use crate::error::NodeError;
+use crate::platform::{Bug, Platform};
+use crate::prior::{Began, Beginning};
+use crate::privacy::PromiseStatus;
+use crate::secret;
+use crate::store::{Batch, Store, StoreError};
+use crate::transport::EnvelopeHeader;
+
+impl Core {
+    /// Opens the store and replays what a kill interrupted.
+    pub(super) fn open(
+        config: CoordinatorConfig,
+        finish: oneshot::Sender<States>,
+        platform: &Platform,
+    ) -> Result<Core, NodeError> {
+        config.terms.live(&config.known)?.deployable(&config.terms)?;
+        // What cannot be begun from is refused before there is a store.
+        let read = || match &config.warm_start {
+            Some(warm) => Beginning::read(warm, &config.terms, &config.known).map(Some),
+            None => Ok(None),
+        };
+        let mut beginning = if platform.exists(&config.store) { None } else { read()? };
+        let owner = super::owner(&config.federation);
+        let (mut store, recovered) = Store::open_on(platform, &config.store, &owner, config.sync)?;
+        let terms = config.terms.to_toml();
+        let mut first = Batch::default();
+        match store.get("terms")? {
+            None => first.set("terms", terms.clone().into_bytes()),
+            Some(known) if known == terms.as_bytes() => {}
+            Some(_) => {
+                return Err(NodeError::Config(format!(
+                    "store {}: this federation was started under other terms (algorithm, parameters, setting or seed), which cannot \
+                     change while it runs: restore the configuration, or start a new federation with a new name and a new store",
+                    config.store.display()
+                )));
+            }
+        }
+        let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
+        let new = recovered.snapshot.is_none() && recovered.log.is_empty();
+        let mut began =
+            store.get(Began::KEY)?.map(|bytes| Began::restore(&bytes)).transpose().map_err(damaged)?;
+        match &config.warm_start {
+            Some(warm) if !new => {
+                Beginning::compare(warm, began.as_ref(), &config.store.display().to_string())?
+            }
+            // A start that was interrupted before its first commit.
+            Some(_) if beginning.is_none() => beginning = read()?,
+            _ => {}
+        }
+        let secret = secret::kept(&store, &mut first, "secret")?;
+        let born = secret::born(&store, &mut first)?;
+        let keys = secret::keys(&config.terms, secret);
+        if !first.is_empty() {
+            store.commit(&first)?;
+        }
+        let live = config.terms.live(&config.known)?;
+        let queues = store.get("queues")?.unwrap_or_default();
+        let saved = recovered.snapshot.as_deref().map(|state| Saved { state, queues: &queues });
+        let mut machine = live.coordinator(&config.terms, saved)?;
+        if config.terms.lockstep.is_some() {
+            machine.queues().keep_all();
+        }
+        let mut books = Books::restore(store.get("books")?).map_err(damaged)?;
+        let mut clock = Clock::on(platform.clone(), born, config.tick, secret::tick(&store)?);
+        for entry in &recovered.log {
+            let tick = machine
+                .replay(entry, &keys)
+                .map_err(|e| damaged(format!("a log entry cannot be replayed ({e})")))?;
+            clock.seen(tick);
+            let facts = machine.take_step().facts;
+            if !platform.has(Bug::DropFacts) {
+                books.enter(NodeId::SERVER, facts);
+            }
+        }
+        let seats = live.seats(&config.terms)?;
+        let lockstep = match &config.terms.lockstep {
+            Some(_) => {
+                let progress = store.get("lockstep")?;
+                Some(config.known.lockstep()?.conductor(&config.terms, seats.clone(), progress)?)
+            }
+            None => None,
+        };
+        tracing::info!(
+            entries = recovered.log.len(),
+            commits = store.commits(),
+            new,
+            "store opened, log replayed"
+        );
+        if let Some(beginning) = &beginning {
+            began = Some(beginning.began.clone());
+        }
+        let promised = live.promised(&config.terms)?;
+        let traffic = store.get(Traffic::KEY)?.map(|bytes| Traffic::restore(&bytes)).unwrap_or_default();
+        let mut core = Core {
+            machine,
+            books,
+            seats,
+            members: Members::restore(store.list(PREFIX)?, store.list(DEPARTED)?),
+            told: Told::restore(store.list(told::PREFIX)?, promised.claim.is_some()),
+            unmerged: Unmerged::restore(store.list(unmerged::PREFIX)?),
+            conduct: Conduct::restore(store.list(conduct::PREFIX)?, config.limits.implausible),
+            admission: Admission::restore(config.security, store.list(admission::PREFIX)?),
+            store,
+            batch: Batch::default(),
+            keys,
+            clock,
+            header: EnvelopeHeader {
+                federation: config.federation,
+                from: NodeId::SERVER,
+                parameters: config.terms.hash(),
+            },
+            told_terms: terms,
+            lockstep,
+            finish: Some(finish),
+            after: Vec::new(),
+            touched: BTreeSet::new(),
+            confirming: BTreeSet::new(),
+            granted: None,
+            snapshot_every: config.snapshot_every,
+            watch: Watch::new(platform.wall().as_secs_f64(), traffic),
+            inputs: 0,
+            models: Models::default(),
+            promised: PromiseStatus::of(&promised),
+            terms: config.terms,
+            plan: config.plan,
+            late: config.limits.late.as_secs_f64(),
+            status: CoordinatorStatus { began_from: began, ..CoordinatorStatus::default() },
+        };
+        if new && core.lockstep.is_none() {
+            core.event(Event::Start);
+            // In one commit with the start: a federation has begun from it, or has not begun.
+            if let Some(Beginning { prior, began }) = beginning {
+                core.event(Event::Prior(prior.into()));
+                core.batch.set(Began::KEY, began.save());
+            }
+            core.flush(false)?;
+        }
+        Ok(core)
+    }
+}
