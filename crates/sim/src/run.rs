@@ -95,6 +95,18 @@ pub fn prepare<A: Algorithm>(
 ) -> Result<Simulation<A>, RunError> {
     let (world, arrivals) = scenario.build(worlds, seed)?;
     let valid = checked::<A>(table(params)?, world.setting())?;
+    simulation::<A>(valid, scenario, world, arrivals, seed, options)
+}
+
+/// The same with a world that is built and parameters that are checked.
+pub(crate) fn simulation<A: Algorithm>(
+    valid: A::Valid,
+    scenario: &Scenario,
+    world: Box<dyn World>,
+    arrivals: Arrivals,
+    seed: u64,
+    options: Options,
+) -> Result<Simulation<A>, RunError> {
     let clients = Seats::of::<A>(&valid, world.setting()).clients();
     scenario.network.check_clients(clients, world.setting().users).map_err(RunError::Environment)?;
     let (network, rewards) = (scenario.network.clone(), scenario.rewards.clone());

@@ -1,5 +1,9 @@
 //! An algorithm as the simulator needs it: without its type.
 
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
 use cahoots_core::drive::LearnerHost;
 use cahoots_core::{Algorithm, Erase, NodeId, ReadFile, Seats, Setting, Tick, Topology};
 use schemars::{Schema, schema_for};
@@ -8,12 +12,12 @@ use crate::arrivals::Arrivals;
 use crate::driver::{Options, Simulation};
 use crate::network::Network;
 use crate::rewards::Rewards;
-use crate::run::{Params, Report, RunError, Scenario, checked, prepare, table, typed};
+use crate::run::{Params, Report, RunError, Scenario, checked, simulation, table, typed};
 use crate::world::World;
 use crate::worlds::Worlds;
 
 /// An algorithm that can be simulated.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct Simulated {
     /// Its name in experiment files.
     pub name: &'static str,
@@ -21,13 +25,31 @@ pub struct Simulated {
     pub summary: &'static str,
     /// What it does when a client is late, leaves, or comes back.
     pub membership: &'static str,
-    schema: fn() -> Schema,
-    complete: fn(Params, ReadFile<'_>) -> Result<Params, RunError>,
-    check: fn(Params, &Setting) -> Result<(), RunError>,
-    topology: fn(Params, &Setting) -> Result<Option<Graph>, RunError>,
-    outline: fn(Params, &Setting) -> Result<Outline, RunError>,
-    simulate: fn(Request<'_>) -> Result<Report, RunError>,
-    simulate_in: fn(Params, Place<'_>) -> Result<Report, RunError>,
+    body: Arc<dyn Simulable>,
+}
+
+/// What a simulator asks of an algorithm whose type is gone. Every [`Algorithm`] is one; whoever makes algorithms while
+/// a program runs, in another language say, implements it by hand ([`Simulated::new`]).
+pub trait Simulable: Send + Sync {
+    /// JSON schema of its parameters.
+    fn schema(&self) -> Schema;
+
+    /// Parameters with every default filled in, and with what is in the files that they name.
+    fn complete(&self, params: Params, read: ReadFile<'_>) -> Result<Params, RunError>;
+
+    /// Checks parameters against a setting, and says what is known of the algorithm with them.
+    fn outline(&self, params: Params, setting: &Setting) -> Result<Outline, RunError>;
+
+    /// Who can talk to whom with these parameters; none where all talk to the server.
+    fn topology(&self, _params: Params, _setting: &Setting) -> Result<Option<Graph>, RunError> {
+        Ok(None)
+    }
+
+    /// Runs it. [`run`] is all there is to do once parameters are checked.
+    fn simulate(&self, request: Request<'_>) -> Result<Report, RunError>;
+
+    /// Runs it in a world that is no part of a scenario; [`run_in`] does it.
+    fn simulate_in(&self, params: Params, place: Place<'_>) -> Result<Report, RunError>;
 }
 
 /// A world that is there already, and who acts in it when; messages and rewards come at once.
@@ -78,41 +100,69 @@ pub struct Request<'a> {
 
 impl Erase for Simulated {
     fn of<A: Algorithm>() -> Simulated {
-        Simulated {
-            name: A::NAME,
-            summary: A::SUMMARY,
-            membership: A::MEMBERSHIP,
-            schema: || schema_for!(A::Params),
-            complete: |params, read| table(&typed::<A>(params, read)?),
-            check: |params, setting| checked::<A>(params, setting).map(|_| ()),
-            topology: |params, setting| Ok(A::topology(&checked::<A>(params, setting)?)),
-            outline: outline::<A>,
-            simulate: simulate::<A>,
-            simulate_in: simulate_in::<A>,
+        let typed = Arc::new(ByType(PhantomData::<fn() -> A>));
+        Simulated { name: A::NAME, summary: A::SUMMARY, membership: A::MEMBERSHIP, body: typed }
+    }
+}
+
+/// An algorithm that is a type.
+struct ByType<A>(PhantomData<fn() -> A>);
+
+impl<A: Algorithm> Simulable for ByType<A> {
+    fn schema(&self) -> Schema {
+        schema_for!(A::Params)
+    }
+
+    fn complete(&self, params: Params, read: ReadFile<'_>) -> Result<Params, RunError> {
+        table(&typed::<A>(params, read)?)
+    }
+
+    fn outline(&self, params: Params, setting: &Setting) -> Result<Outline, RunError> {
+        Ok(Outline::of::<A>(&checked::<A>(params, setting)?, setting))
+    }
+
+    fn topology(&self, params: Params, setting: &Setting) -> Result<Option<Graph>, RunError> {
+        Ok(A::topology(&checked::<A>(params, setting)?))
+    }
+
+    fn simulate(&self, request: Request<'_>) -> Result<Report, RunError> {
+        run::<A>(request, checked::<A>)
+    }
+
+    fn simulate_in(&self, params: Params, place: Place<'_>) -> Result<Report, RunError> {
+        let valid = checked::<A>(params, place.world.setting())?;
+        run_in::<A>(valid, place)
+    }
+}
+
+impl Outline {
+    /// What is known of an algorithm once its parameters are checked.
+    pub fn of<A: Algorithm>(valid: &A::Valid, setting: &Setting) -> Outline {
+        Outline {
+            pursues: A::personalization(valid),
+            clips: A::clips(valid),
+            clients: Seats::of::<A>(valid, setting).clients(),
+            models: A::models(valid, setting),
+            idle_bytes: size_of::<LearnerHost<A::Client>>(),
         }
     }
 }
 
-fn outline<A: Algorithm>(params: Params, setting: &Setting) -> Result<Outline, RunError> {
-    let valid = checked::<A>(params, setting)?;
-    Ok(Outline {
-        pursues: A::personalization(&valid),
-        clips: A::clips(&valid),
-        clients: Seats::of::<A>(&valid, setting).clients(),
-        models: A::models(&valid, setting),
-        idle_bytes: size_of::<LearnerHost<A::Client>>(),
-    })
-}
-
-fn simulate<A: Algorithm>(request: Request<'_>) -> Result<Report, RunError> {
+/// Does what a request asks for; `check` makes of its parameters what the algorithm takes.
+pub fn run<A: Algorithm>(
+    request: Request<'_>,
+    check: impl FnOnce(Params, &Setting) -> Result<A::Valid, RunError>,
+) -> Result<Report, RunError> {
     let Request { params, scenario, worlds, seed, options, progress } = request;
-    let mut simulation = prepare::<A>(worlds, &params, scenario, seed, options)?;
+    let (world, arrivals) = scenario.build(worlds, seed)?;
+    let valid = check(params, world.setting())?;
+    let mut simulation = simulation::<A>(valid, scenario, world, arrivals, seed, options)?;
     report(&mut simulation, progress)
 }
 
-fn simulate_in<A: Algorithm>(params: Params, place: Place<'_>) -> Result<Report, RunError> {
+/// Runs an algorithm where it is told to.
+pub fn run_in<A: Algorithm>(valid: A::Valid, place: Place<'_>) -> Result<Report, RunError> {
     let Place { world, arrivals, seed, progress } = place;
-    let valid = checked::<A>(params, world.setting())?;
     let (network, rewards) = (Network::default(), Rewards::default());
     let mut simulation =
         Simulation::<A>::new(valid, world, arrivals, network, rewards, seed, Options::default());
@@ -128,38 +178,54 @@ fn report<A: Algorithm>(
 }
 
 impl Simulated {
+    /// An algorithm that is no type.
+    pub fn new(
+        name: &'static str,
+        summary: &'static str,
+        membership: &'static str,
+        body: Arc<dyn Simulable>,
+    ) -> Simulated {
+        Simulated { name, summary, membership, body }
+    }
+
     /// JSON schema of its parameters.
     pub fn schema(&self) -> Schema {
-        (self.schema)()
+        self.body.schema()
     }
 
     /// Parameters with every default filled in, and with what is in the files that they name.
     pub fn complete(&self, params: Params, read: ReadFile<'_>) -> Result<Params, RunError> {
-        (self.complete)(params, read)
+        self.body.complete(params, read)
     }
 
     /// Checks parameters against a setting.
     pub fn check(&self, params: Params, setting: &Setting) -> Result<(), RunError> {
-        (self.check)(params, setting)
+        self.outline(params, setting).map(drop)
     }
 
     /// Who can talk to whom with these parameters; none where all talk to the server.
     pub fn topology(&self, params: Params, setting: &Setting) -> Result<Option<Graph>, RunError> {
-        (self.topology)(params, setting)
+        self.body.topology(params, setting)
     }
 
     /// Checks parameters against a setting, and says what is known of it with them.
     pub fn outline(&self, params: Params, setting: &Setting) -> Result<Outline, RunError> {
-        (self.outline)(params, setting)
+        self.body.outline(params, setting)
     }
 
     /// Runs it in a world that is no part of a scenario.
     pub fn simulate_in(&self, params: Params, place: Place<'_>) -> Result<Report, RunError> {
-        (self.simulate_in)(params, place)
+        self.body.simulate_in(params, place)
     }
 
     /// Runs it.
     pub fn simulate(&self, request: Request<'_>) -> Result<Report, RunError> {
-        (self.simulate)(request)
+        self.body.simulate(request)
+    }
+}
+
+impl fmt::Debug for Simulated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Simulated").field("name", &self.name).finish_non_exhaustive()
     }
 }
