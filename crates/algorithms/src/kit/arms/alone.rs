@@ -20,6 +20,11 @@ impl<P: ArmPolicy> AloneArms<P> {
     pub fn new(arms: usize, policy: P) -> Self {
         AloneArms { stats: ArmStats::empty(arms), policy }
     }
+
+    /// What it knows.
+    pub fn stats(&self) -> &ArmStats {
+        &self.stats
+    }
 }
 
 impl<P: ArmPolicy> Machine for AloneArms<P> {

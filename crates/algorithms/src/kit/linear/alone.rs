@@ -18,6 +18,11 @@ impl AloneClient {
     pub fn new(valid: &LinearValid) -> Self {
         AloneClient { known: Buffered::new(valid.ridge, valid.nothing.clone()), policy: valid.policy }
     }
+
+    /// What it knows.
+    pub fn known(&self) -> &Buffered {
+        &self.known
+    }
 }
 
 hears_nothing!(AloneClient);
