@@ -43,6 +43,14 @@ const REWARD: [&str; 3] = ["reward", "click", "outcome"];
 const PROPENSITY: [&str; 5] = ["propensity", "probability", "pscore", "propensity_score", "action_prob"];
 const CLIENT: [&str; 3] = ["client", "client_id", "user_id"];
 
+impl Names {
+    /// The names that are looked for where none is given: of the arm, the reward, the propensity and the client, the first
+    /// that is there.
+    pub fn usual() -> [&'static [&'static str]; 4] {
+        [&ARM, &REWARD, &PROPENSITY, &CLIENT]
+    }
+}
+
 /// A log in a file, surveyed.
 #[derive(Clone, Debug)]
 pub struct LogFile {
