@@ -37,7 +37,7 @@ pub fn log() {
 /// This program's version, as logs say it.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-fn runtime() -> Result<tokio::runtime::Runtime, NodeError> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, NodeError> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2)))
         .enable_all()
@@ -45,7 +45,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, NodeError> {
         .map_err(|e| NodeError::Stopped(e.to_string()))
 }
 
-async fn listen(address: &str, key: &str) -> Result<(TcpListener, String), NodeError> {
+pub(crate) async fn listen(address: &str, key: &str) -> Result<(TcpListener, String), NodeError> {
     let listener = TcpListener::bind(address)
         .await
         .map_err(|e| NodeError::listening(&e, http::cannot(address, key, &e)))?;
@@ -171,12 +171,15 @@ pub fn serve(known: &Arc<Known>, given: impl Into<Given>) -> Result<(), NodeErro
 }
 
 /// Whether this is an address with a port, which can be taken before anything else is there.
-fn is_stated(http: &str) -> bool {
+pub(crate) fn is_stated(http: &str) -> bool {
     !http.starts_with("unix:") && http::at_any_port(http).is_none()
 }
 
 /// The page at a socket, or at a port of the system's choice, which is remembered.
-async fn page(file: &ServeFile, coordinator: &Coordinator) -> Result<(Listening, String), NodeError> {
+pub(crate) async fn page(
+    file: &ServeFile,
+    coordinator: &Coordinator,
+) -> Result<(Listening, String), NodeError> {
     let last = coordinator.page_port();
     let (listening, at) = http::listen_again(&file.http, file.sources.folder("http"), last).await?;
     if let Listening::Tcp(listener) = &listening {

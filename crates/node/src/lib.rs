@@ -19,6 +19,7 @@ pub mod decisions;
 pub mod error;
 pub mod face;
 pub mod features;
+pub mod hosting;
 pub mod http;
 pub mod identity;
 #[doc(hidden)]

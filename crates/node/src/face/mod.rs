@@ -31,6 +31,7 @@ use self::query::Query;
 use self::view::View;
 use crate::assets;
 use crate::coordinator::{Coordinator, Entry, MemberStatus};
+use crate::error::NodeError;
 use crate::identity::Gate;
 use crate::limits::{Accepts, Counters, Door};
 use crate::login::{self, LOGIN};
@@ -48,6 +49,11 @@ const ENTRIES: (usize, usize) = (200, 10_000);
 const THERE_IS: &str = "there is GET /, /health, /ready, /status, /members, /model, /history, /journal, /events, /metrics and /openapi.json";
 
 const OPENAPI: &str = include_str!("../../api/coordinator.json");
+
+/// What `GET /model` shows.
+pub async fn shown_model(coordinator: &Coordinator) -> Result<serde_json::Value, NodeError> {
+    Ok(json!(model::shown(coordinator.model(MODELS).await?)))
+}
 
 /// What watchers see of a coordinator.
 pub struct Face {
