@@ -104,6 +104,7 @@ impl Builder {
             stop: &AtomicBool::new(false),
             theory: no_theory,
             per_client: false,
+            watch: None,
         };
         run(&self.read(catalogue)?, out, &options)
     }

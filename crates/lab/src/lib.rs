@@ -19,5 +19,5 @@ mod say;
 pub use builder::Builder;
 pub use catalogue::catalogue;
 pub use error::LabError;
-pub use load::{from_stream, from_text, load};
+pub use load::{from_manifest, from_stream, from_text, load};
 pub use say::say;

@@ -54,8 +54,9 @@ fn read(
         .map_err(|complaints| LabError::Input(complaints.to_string()))
 }
 
-/// The experiment that a manifest describes, with the seeds it was run with and the files as they were.
-fn from_manifest(
+/// The experiment that a manifest describes, with the seeds it was run with and the files as they were. `path` is what
+/// messages call it.
+pub fn from_manifest(
     catalogue: &Arc<Catalogue>,
     path: &Path,
     text: &str,

@@ -122,6 +122,7 @@ fn they_are_run_by_name_with_sweeps_and_beside_ours() {
         stop: &stop,
         theory: no_theory,
         per_client: false,
+        watch: None,
     };
     let outcome = run(&experiment, &out, &options).unwrap();
     let labels: Vec<&str> = outcome.summaries.iter().map(|summary| summary.label.as_str()).collect();

@@ -36,6 +36,7 @@ fn go(text: &str, out: &Path) -> Vec<Summary> {
         stop: &stop,
         theory: lower_bounds,
         per_client: false,
+        watch: None,
     };
     run(&experiment, out, &options).unwrap().summaries
 }

@@ -119,6 +119,7 @@ pub(crate) fn run(args: Args, catalogue: &Arc<Catalogue>) -> Result<(), LabError
         stop,
         theory: cahoots_papers::lower_bounds,
         per_client: args.per_client,
+        watch: None,
     };
     if let Some(shard) = shard {
         let (folder, runs) = run_shard(&experiment, &out, shard, &options)?;

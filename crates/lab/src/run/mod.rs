@@ -19,6 +19,7 @@ pub use expected::{Expected, expect};
 pub use folder::{Folder, Start, read_manifest};
 pub use manifest::{Manifest, ManifestEntry};
 pub use merge::merge;
+pub use progress::{Seen, Watch};
 pub use record::{Curve, Effort, Privacy, Record};
 pub use shard::Shard;
 
@@ -45,6 +46,8 @@ pub struct Options<'a> {
     pub theory: Theory,
     /// Also count client by client, into tables of their own.
     pub per_client: bool,
+    /// Who wants to see how far it is, beside what is shown on the standard error.
+    pub watch: Option<Watch<'a>>,
 }
 
 /// What a run left behind.
@@ -93,6 +96,19 @@ pub fn run_shard(
     Ok((path, own))
 }
 
+/// How many runs of a part are still to be done, in the folder that it has within that of the whole.
+pub fn missing(experiment: &Experiment, out: &Path, shard: Shard, per_client: bool) -> usize {
+    let path = shard.folder(out);
+    let keys = keys(&Manifest::new(experiment, &[]));
+    let own = jobs(experiment, &keys).into_iter().enumerate().filter(|(place, _)| shard.has(*place));
+    own.filter(|(_, job)| is_missing(folder::record(&path, &job.key, job.seed), per_client)).count()
+}
+
+/// Whether a run is to be done, given what is there of it.
+fn is_missing(there: Option<Record>, per_client: bool) -> bool {
+    there.is_none_or(|record| per_client && record.clients.is_none())
+}
+
 /// Does all runs that a folder is to hold and does not.
 fn work(
     experiment: &Experiment,
@@ -113,16 +129,13 @@ fn work(
         queue.retain(|_| place.next().is_some_and(|place| shard.has(place)));
     }
     let total = queue.len();
-    let Options { stop, quiet, per_client, .. } = *options;
-    queue.retain(|job| {
-        let there = folder.record(&job.key, job.seed);
-        there.is_none_or(|record| per_client && record.clients.is_none())
-    });
+    let Options { stop, quiet, per_client, watch, .. } = *options;
+    queue.retain(|job| is_missing(folder.record(&job.key, job.seed), per_client));
     let before = total - queue.len();
     if before > 0 && !options.quiet {
         say(format_args!("{before} of {total} runs are there already"));
     }
-    let (done, failure) = pool::run(experiment, &folder, &queue, threads, stop, quiet, per_client);
+    let (done, failure) = pool::run(experiment, &folder, &queue, threads, stop, quiet, per_client, watch);
     let kept = format!("{} of {total} runs are kept in {}", before + done, out.display());
     if let Some(error) = failure {
         return Err(LabError::Failed(format!(

@@ -11,7 +11,7 @@ use rayon::iter::{ParallelBridge as _, ParallelIterator as _};
 
 use super::folder::Folder;
 use super::job;
-use super::progress::{Counters, Progress};
+use super::progress::{Counters, Progress, Watch};
 use crate::error::LabError;
 use crate::experiment::Experiment;
 
@@ -52,6 +52,7 @@ pub(super) fn run(
     stop: &AtomicBool,
     quiet: bool,
     per_client: bool,
+    watch: Option<Watch<'_>>,
 ) -> (usize, Option<LabError>) {
     let threads = threads.clamp(1, queue.len().max(1));
     // The command tells the panics of runs from its own by this name.
@@ -70,7 +71,7 @@ pub(super) fn run(
     };
     let steps =
         queue.iter().map(|job| experiment.entries[job.entry].stage.steps).fold(0, u64::saturating_add);
-    let mut progress = Progress::new(steps, queue.len(), quiet);
+    let mut progress = Progress::new(steps, queue.len(), quiet, watch);
     let (finished, all_finished) = mpsc::channel::<()>();
     pool.in_place_scope(|scope| {
         scope.spawn(|_| {
@@ -82,7 +83,7 @@ pub(super) fn run(
             progress.show(&shared.counters);
         }
     });
-    progress.finish();
+    progress.finish(&shared.counters);
     (shared.counters.runs.into_inner(), shared.failure.into_inner())
 }
 

@@ -1,5 +1,6 @@
 //! How far a run is: a bar on a terminal, a line now and then elsewhere.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -19,8 +20,32 @@ pub(super) struct Counters {
     pub runs: AtomicUsize,
 }
 
-/// Shows the counters on stderr.
-pub(super) struct Progress {
+/// How far a run is, of what it had to do when it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Decisions taken.
+    pub decisions: u64,
+    /// Decisions of all runs, as far as known in advance.
+    pub of_decisions: u64,
+    /// Runs finished.
+    pub runs: usize,
+    /// Runs of all.
+    pub of_runs: usize,
+}
+
+/// Someone who is told how far a run is: when it begins, now and then, when it ends.
+#[derive(Clone, Copy)]
+pub struct Watch<'a>(pub &'a (dyn Fn(Seen) + Sync));
+
+impl fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch")
+    }
+}
+
+/// Shows the counters on stderr, and to whoever watches.
+pub(super) struct Progress<'a> {
+    watch: Option<Watch<'a>>,
     bar: Option<ProgressBar>,
     steps: u64,
     runs: usize,
@@ -28,9 +53,9 @@ pub(super) struct Progress {
     said: Instant,
 }
 
-impl Progress {
+impl<'a> Progress<'a> {
     /// For so many decisions in so many runs; `quiet` shows nothing.
-    pub(super) fn new(steps: u64, runs: usize, quiet: bool) -> Progress {
+    pub(super) fn new(steps: u64, runs: usize, quiet: bool, watch: Option<Watch<'a>>) -> Progress<'a> {
         let now = Instant::now();
         let bar = (!quiet && runs > 0).then(|| {
             let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr_with_hz(8));
@@ -41,11 +66,14 @@ impl Progress {
             );
             bar
         });
-        Progress { bar, steps, runs, begun: now, said: now }
+        let progress = Progress { watch, bar, steps, runs, begun: now, said: now };
+        progress.tell(&Counters::default());
+        progress
     }
 
     /// Shows where things stand.
     pub(super) fn show(&mut self, counters: &Counters) {
+        self.tell(counters);
         let Some(bar) = &self.bar else { return };
         let (steps, runs) = (counters.steps.load(Ordering::Relaxed), counters.runs.load(Ordering::Relaxed));
         if !bar.is_hidden() {
@@ -57,8 +85,20 @@ impl Progress {
         }
     }
 
+    fn tell(&self, counters: &Counters) {
+        if let Some(Watch(tell)) = self.watch {
+            tell(Seen {
+                decisions: counters.steps.load(Ordering::Relaxed),
+                of_decisions: self.steps,
+                runs: counters.runs.load(Ordering::Relaxed),
+                of_runs: self.runs,
+            });
+        }
+    }
+
     /// Removes the bar.
-    pub(super) fn finish(&self) {
+    pub(super) fn finish(&self, counters: &Counters) {
+        self.tell(counters);
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -49,5 +49,6 @@ pub(crate) fn options(start: Start, jobs: usize) -> Options<'static> {
         stop: &GO_ON,
         theory: no_theory,
         per_client: false,
+        watch: None,
     }
 }

@@ -122,6 +122,7 @@ pub fn reproduce(item: &Item, out: &Path, options: &Options<'_>) -> Result<Repor
             theory: crate::lower_bounds,
             // Whose data it was matters where they are real.
             per_client: item.needs_data(),
+            watch: None,
         };
         let own_folder = folder.join(file.name);
         run::run(&experiment, &own_folder, &run)?;
