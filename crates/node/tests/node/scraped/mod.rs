@@ -106,6 +106,9 @@ fn seen_once(
     let heard = || federation.status().bytes_received;
     let before = heard() + 8 * u64::from(case.clients);
     until("they have said how things stand", || heard() > before);
+    // A curve has its first point after a second or two: a fast machine would look before.
+    let drawn = || federation.runtime.block_on(federation.coordinator().curves(None)).unwrap();
+    until("all are on the curves", || drawn().connected.last() == Some(&clients.len()));
     let before = scrape(&federation);
     let in_time = federation.status().received == 0;
     let after = (in_time && through).then(|| {
@@ -249,6 +252,8 @@ fn what_is_not_protected_is_seen() {
         until("all is confirmed", || {
             client.status().unconfirmed == 0 && federation.status().unconfirmed == 0
         });
+        let drawn = || federation.runtime.block_on(federation.coordinator().curves(None)).unwrap();
+        until("it is on the curves", || drawn().connected.last() == Some(&1));
         let seen = timeless(scrape(&federation));
         client.stop();
         federation.stop();
