@@ -2,9 +2,10 @@
 //! `cahoots-core`'s.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let root = std::path::Path::new("../../proto");
-    println!("cargo:rerun-if-changed=../../proto");
-    let files = protox::compile([root.join("node.proto")], [root])?;
+    // Payloads lie beside the crate that reads them.
+    let roots = ["proto", "../core/proto"];
+    roots.iter().for_each(|root| println!("cargo:rerun-if-changed={root}"));
+    let files = protox::compile(["proto/node.proto"], roots)?;
     let mut build = tonic_prost_build::configure()
         .extern_path(".cahoots.v1", "::cahoots_core::wire")
         .codec_path("crate::transport::codec::Small");

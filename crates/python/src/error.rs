@@ -4,23 +4,13 @@ use cahoots_core::ParamError;
 use cahoots_lab::LabError;
 use cahoots_node::NodeError;
 use cahoots_sim::run::RunError;
-use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
-use pyo3::prelude::*;
+use pyo3::PyErr;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::import_exception;
 
-create_exception!(
-    cahoots,
-    CahootsError,
-    PyException,
-    "Something could not be done; the message says what and why."
-);
-create_exception!(cahoots, InputError, PyValueError, "The input was wrong; the message says how to mend it.");
-
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let python = module.py();
-    module.add("CahootsError", python.get_type::<CahootsError>())?;
-    module.add("InputError", python.get_type::<InputError>())
-}
+// Classes of the package itself: a reader finds them in Python, and so does whoever checks types.
+import_exception!(cahoots._errors, CahootsError);
+import_exception!(cahoots._errors, InputError);
 
 /// The exception for what the laboratory says.
 pub(crate) fn lab(error: LabError) -> PyErr {

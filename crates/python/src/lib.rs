@@ -8,16 +8,12 @@ mod live;
 mod own;
 mod run;
 
-use pyo3::prelude::*;
+use pyo3::pymodule;
 
-/// The compiled half of the package.
+/// The compiled half of the package. Its stubs are made from this list (`maturin generate-stubs`).
 #[pymodule]
-fn _cahoots(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    error::register(module)?;
-    run::register(module)?;
-    own::register(module)?;
-    learner::register(module)?;
-    live::register(module)?;
-    data::register(module)
+mod _cahoots {
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }
