@@ -12,7 +12,7 @@ use std::sync::Arc;
 use cahoots_lab::LabError;
 use cahoots_lab::experiment::Experiment;
 use cahoots_lab::results::t_quantile;
-use cahoots_lab::run::{self, Options, Outcome, Shard, Start, Watch};
+use cahoots_lab::run::{self, Manifest, Options, Outcome, Shard, Start, Watch};
 use cahoots_sim::catalogue::Catalogue;
 use pyo3::prelude::*;
 
@@ -89,7 +89,8 @@ fn run_part(
     })
 }
 
-/// How many runs each of so many parts still lacks, in the folder of the whole.
+/// How many runs each of so many parts still lacks, in the folder of the whole; none where the whole is there already. A
+/// folder that holds another run is refused before anything is done.
 #[pyfunction]
 #[pyo3(signature = (spec, out, of, seeds, per_client))]
 fn missing_runs(
@@ -99,14 +100,26 @@ fn missing_runs(
     of: u32,
     seeds: Option<u64>,
     per_client: bool,
-) -> PyResult<Vec<usize>> {
+) -> PyResult<Option<Vec<usize>>> {
     apart(py, None, move |look| {
         let experiment = source::read(spec, seeds)?;
+        if let Some(there) = run::read_manifest(&out)? {
+            let now = Manifest::new(&experiment, &[]);
+            if let Some(difference) = there.not_extended_by(&now) {
+                return Err(LabError::Input(format!(
+                    "cannot resume {}, it holds another run: {difference}\nchoose another out",
+                    out.display()
+                )));
+            }
+            if there.difference(&now).is_none() && out.join("summary.json").exists() {
+                return Ok(None);
+            }
+        }
         let one = |number| {
             look.go_on()?;
             Ok(run::missing(&experiment, &out, shard(number, of)?, per_client))
         };
-        (1..=of).map(one).collect()
+        (1..=of).map(one).collect::<Result<_, LabError>>().map(Some)
     })
 }
 
