@@ -118,7 +118,7 @@ def sweep(
         raise InputError(f'backend is {backend!r}: take "local" or "ray"')
     ray = _import_ray()
     spec = as_spec(experiment)
-    count = _count(experiment, folder, shards, seeds, jobs, per_client)
+    count = _count(experiment, folder, shards, seeds, jobs)
     missing = _cahoots.missing_runs(spec, folder, count, seeds, per_client)
     if missing is None:
         # The whole is there: nothing is run, but what is shown of it may be asked for in another way now.
@@ -167,12 +167,7 @@ def _parts(folder: Path) -> list[Path]:
 
 
 def _count(
-    experiment: ExperimentLike,
-    folder: Path,
-    shards: int | None,
-    seeds: int | None,
-    jobs: int | None,
-    per_client: bool,
+    experiment: ExperimentLike, folder: Path, shards: int | None, seeds: int | None, jobs: int | None
 ) -> int:
     """How many parts there are: as there were when it was stopped, as asked for, or so many that each takes seconds."""
     there = {int(match[2]) for part in _parts(folder) if (match := _PART.fullmatch(part.name))}
