@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import os
@@ -21,6 +22,7 @@ from cahoots.experiment import ExperimentLike, Spec, as_spec, expect, run, whole
 from cahoots.results import Result
 
 _SECONDS_PER_TASK = 5.0
+_SECONDS_TO_STOP = 20.0
 _MOST_TASKS = 10_000
 _PART = re.compile(r"shard-(\d+)-of-(\d+)")
 
@@ -221,9 +223,21 @@ def _work(
             "finished runs are kept; the same call does the rest"
         ) from None
     finally:
-        for reference in flying:
-            # Records are whole or not there at all: a worker may be ended at any time.
-            ray.cancel(reference, force=True)
+        _stop(ray, list(flying))
+
+
+def _stop(ray: Any, flying: list[Any]) -> None:
+    """End tasks in good order: they keep what is finished, and leave their folders to whoever comes next."""
+    if not flying:
+        return
+    for reference in flying:
+        # By force would be quicker, but a task that ends at that very moment then ends this process too.
+        ray.cancel(reference, force=False)
+    ready, _ = ray.wait(flying, num_returns=len(flying), timeout=_SECONDS_TO_STOP)
+    for reference in ready:
+        # What they say of it is not news; unheard, it would be shown as an error.
+        with contextlib.suppress(Exception):
+            ray.get(reference)
 
 
 _SET_UP: set[str] = set()
