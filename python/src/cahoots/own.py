@@ -214,9 +214,14 @@ class _Steps:
         self, name: str, made: object, takes: list[str], seed: int, arms: int, dim: int, noise: float
     ) -> None:
         self._name, self._step, self._takes = name, getattr(made, "step"), takes  # noqa: B009
-        self._seed, self._arms, self._dim, self._noise = seed, arms, dim, noise
-        self._bits = np.random.PCG64(0)
+        self._arms, self._dim, self._noise = arms, dim, noise
+        # Philox counts: each tick has a counter of its own, and setting it is much cheaper than making a generator.
+        key = np.frombuffer(blake2b(seed.to_bytes(8, "little"), digest_size=16).digest(), np.uint64)
+        self._bits = np.random.Philox(key=key)
         self._rng = np.random.Generator(self._bits)
+        self._fresh: dict[str, Any] = dict(self._bits.state)
+        self._counter = np.zeros(4, np.uint64)
+        self._fresh["state"] = {"counter": self._counter, "key": key}
 
     def __call__(self, tick: int, users: np.ndarray[Any, Any]) -> tuple[Any, Any, Any, float]:
         given: dict[str, Any] = {"tick": tick, "users": users}
@@ -243,9 +248,8 @@ class _Steps:
 
     def _at(self, tick: int) -> np.random.Generator:
         """The generator of a tick: the same for every algorithm, whatever it does."""
-        key = blake2b(self._seed.to_bytes(8, "little") + tick.to_bytes(8, "little"), digest_size=32).digest()
-        state = {"state": int.from_bytes(key[:16], "little"), "inc": int.from_bytes(key[16:], "little") | 1}
-        self._bits.state = {"bit_generator": "PCG64", "state": state, "has_uint32": 0, "uinteger": 0}
+        self._counter[2] = tick
+        self._bits.state = self._fresh
         return self._rng
 
     def _array(self, what: str, value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -407,6 +411,14 @@ def own_names() -> tuple[list[str], list[str]]:
     """
     known = _cahoots._registered()
     return [name for name, is_world in known if not is_world], [name for name, is_world in known if is_world]
+
+
+def _raise_in(threads: Sequence[int]) -> None:
+    """Raises KeyboardInterrupt in threads that run a user's code: signals reach the main thread alone."""
+    import ctypes
+
+    for thread in set(threads):
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
 
 
 def _need_class(name: object, what: str, known: object) -> None:
@@ -608,6 +620,9 @@ _NO_CODE = frozenset(
     "__annotate__ __annotate_func__ __annotations_cache__ __abstractmethods__ _abc_impl".split()
 )
 
+# The flag of types that were not there before any code ran; their module may be anything, for those made by `exec`.
+_MADE_BY_CODE = 1 << 9
+
 
 def _fingerprint(classes: Sequence[type], version: str) -> str:
     """A short text that changes when the code does: of the classes, their bases, and the classes in them."""
@@ -616,10 +631,10 @@ def _fingerprint(classes: Sequence[type], version: str) -> str:
     home = {known.__module__ for known in classes}
 
     def of_class(known: type) -> None:
-        if known in seen or known.__module__ in ("builtins", "abc", "typing"):
+        digest.update(known.__qualname__.rpartition(".")[2].encode())
+        if known in seen or known.__module__ in ("abc", "typing") or not known.__flags__ & _MADE_BY_CODE:
             return
         seen.add(known)
-        digest.update(known.__qualname__.rpartition(".")[2].encode())
         for base in known.__mro__[1:]:
             of_class(base)
         for name, value in sorted(vars(known).items()):
