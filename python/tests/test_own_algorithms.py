@@ -472,6 +472,25 @@ def test_the_fingerprint_is_the_same_in_another_process():
     assert len(said) == 1 and len(said.pop().strip()) == 16
 
 
+def test_what_is_written_here_can_be_sent_to_another_process(tmp_path):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    async_lin_ucb("t-async")
+    linear = simulate(LINEAR, "t-async", horizon=100, restore=True)
+    (tmp_path / "sent").write_bytes(cloudpickle.dumps(own.exported(["t-async"])))
+    done = python(
+        f"""
+        import pickle, sys
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        from pathlib import Path
+        from cahoots import own
+        from own_helpers import LINEAR, simulate
+        own.adopt(pickle.loads(Path({str(tmp_path / "sent")!r}).read_bytes()))
+        print(simulate(LINEAR, "t-async", horizon=100, restore=True))
+        """
+    )
+    assert done.stdout.strip() == str(linear), done.stderr
+
+
 RETURNS = [-1, 6, 2**70, 1.0, "1", None, True, (1,), (1, 2, 3), (1, 1.5), (1, 0.0), (1, float("nan")), (9, 0.5), [1]]
 
 

@@ -189,12 +189,12 @@ class Definition:
         return number
 
 
-_KNOWN: dict[tuple[str, str], type] = {}
+_DEFINED: dict[str, Definition] = {}
 
 
 def _class_of(name: str, role: str) -> type:
     """The class of a name: states refer to classes this way, so that those of notebooks and functions can be restored."""
-    return _KNOWN[name, role]
+    return _DEFINED[name].classes[role]
 
 
 class _Pickler(pickle.Pickler):
@@ -421,6 +421,21 @@ def _raise_in(threads: Sequence[int]) -> None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
 
 
+def exported(names: Sequence[str] | None = None) -> list[Definition]:
+    """What has been written in Python, of these names or all of it, for another process: a worker calls :func:`adopt` with it.
+
+    Classes of a notebook can be sent where the sender pickles classes whole, as Ray does.
+    """
+    return [known for name, known in _DEFINED.items() if names is None or name in names]
+
+
+def adopt(definitions: Sequence[Definition]) -> None:
+    """Makes known here what another process has :func:`exported`."""
+    for definition in definitions:
+        _cahoots._register(definition)
+        _DEFINED[definition.name] = definition
+
+
 def _need_class(name: object, what: str, known: object) -> None:
     if not isinstance(name, str):
         raise InputError(f'give it a name: @cahoots.{what}("my-{what}")')
@@ -481,9 +496,7 @@ def _define(
         classes={role: known for role, (known, _, _) in roles.items()},
         takes=takes,
     )
-    _cahoots._register(definition)
-    for role, known in definition.classes.items():
-        _KNOWN[name, role] = known
+    adopt([definition])
 
 
 _NONE = object()
@@ -617,7 +630,7 @@ def _shape(hint: Any) -> dict[str, Any] | None:
 # What Python writes into every class, of which none is run.
 _NO_CODE = frozenset(
     "__module__ __dict__ __weakref__ __doc__ __qualname__ __firstlineno__ __static_attributes__ __annotations__ "
-    "__annotate__ __annotate_func__ __annotations_cache__ __abstractmethods__ _abc_impl".split()
+    "__annotate__ __annotate_func__ __annotations_cache__ __abstractmethods__ __slotnames__ _abc_impl".split()
 )
 
 # The flag of types that were not there before any code ran; their module may be anything, for those made by `exec`.

@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cahoots_core::{
-    Algorithm, Custom, NodeId, ParamError, ReadFile, Seat, Seating, Seats, Setting,
-};
+use cahoots_core::{Algorithm, Custom, NodeId, ParamError, ReadFile, Seat, Seating, Seats, Setting};
 use cahoots_sim::run::{Params, Report, RunError};
 use cahoots_sim::simulated::{Outline, Place, Request, Simulable, run, run_in};
 use pyo3::prelude::*;
 use schemars::Schema;
 
 use super::client::Client;
-use super::fault;
+use super::fault::{self, Running};
 use super::message::Note;
 use super::object::{Object, Tools};
 use super::registry::Entry;
@@ -107,7 +105,10 @@ impl Simulable for Written {
     fn simulate(&self, request: Request<'_>) -> Result<Report, RunError> {
         // One hold of Python for the whole run: taking hold at every call would cost more than most calls.
         // Other threads get their turn whenever the user's code runs, as they do beside any Python code.
-        Python::attach(|_| run::<PythonAlgorithm>(request, |params, setting| self.made(params, setting)))
+        Python::attach(|python| {
+            let _running = Running::here(python).map_err(refused)?;
+            run::<PythonAlgorithm>(request, |params, setting| self.made(params, setting))
+        })
     }
 
     fn simulate_in(&self, params: Params, place: Place<'_>) -> Result<Report, RunError> {

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 
 /// Exceptions that nobody has asked for yet, at most: who never asks does not fill the memory.
 const KEPT: usize = 16;
@@ -16,6 +17,7 @@ const MARK: &str = "an exception in Python, number ";
 
 static KEPT_ERRORS: Mutex<Vec<(u64, PyErr)>> = Mutex::new(Vec::new());
 static NEXT: AtomicU64 = AtomicU64::new(1);
+static RUNNING: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Keeps an exception; the text names it.
@@ -48,9 +50,43 @@ pub(crate) fn take_error(_python: Python<'_>) -> Option<PyErr> {
     KEPT_ERRORS.lock().unwrap_or_else(PoisonError::into_inner).pop().map(|(_, error)| error)
 }
 
-/// Whether runs are to be left at their next call of a user's code. To be set when a signal came, and unset afterwards.
-pub(crate) fn interrupt(stop: bool) {
-    STOP.store(stop, Ordering::Relaxed);
+/// Leaves all runs: at their next call of a user's code, or from within the one that they are in. To be called when a signal
+/// came; [`resume`] afterwards.
+pub(crate) fn interrupt(python: Python<'_>) {
+    STOP.store(true, Ordering::Relaxed);
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let raise = || python.import("cahoots.own")?.getattr("_raise_in")?.call1((running,));
+    // Where that cannot be done, the next call ends it.
+    let _ = raise();
+}
+
+/// Lets runs go on that begin after an interruption.
+pub(crate) fn resume() {
+    STOP.store(false, Ordering::Relaxed);
+}
+
+/// Shows that this thread runs a user's code: [`interrupt`] finds it.
+pub(super) struct Running(u64);
+
+impl Running {
+    pub(super) fn here(python: Python<'_>) -> PyResult<Running> {
+        static IDENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let ident = IDENT.get_or_try_init(python, || {
+            PyResult::Ok(python.import("threading")?.getattr("get_ident")?.unbind())
+        })?;
+        let thread = ident.bind(python).call0()?.extract()?;
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(Running(thread))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = running.iter().rposition(|thread| *thread == self.0) {
+            running.remove(place);
+        }
+    }
 }
 
 /// Leaves the run if it was interrupted.

@@ -7,6 +7,7 @@ use cahoots_core::{Kind, Private, custom};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -110,8 +111,8 @@ impl<'de> Deserialize<'de> for Bytes {
 /// An object as bytes, as it is now: what its sender does to it afterwards changes nothing.
 pub(super) fn pickle(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let python = object.py();
-    let dumps = python.import(intern!(python, "pickle"))?.getattr(intern!(python, "dumps"))?;
-    let bytes = dumps.call1((object, 5)).map_err(|error| {
+    static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let bytes = function(python, &DUMPS, "dumps")?.call1((object, 5)).map_err(|error| {
         let what = object.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
         let says = InputError::new_err(format!(
             "a message must be something that can be pickled (numbers, text, arrays, lists, dictionaries, objects of \
@@ -126,8 +127,18 @@ pub(super) fn pickle(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
 
 /// The object that these bytes are.
 pub(super) fn unpickle<'py>(python: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    let loads = python.import(intern!(python, "pickle"))?.getattr(intern!(python, "loads"))?;
-    loads.call1((PyBytes::new(python, bytes),))
+    static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    function(python, &LOADS, "loads")?.call1((PyBytes::new(python, bytes),))
+}
+
+/// A function of `pickle`, looked up once.
+fn function<'py>(
+    python: Python<'py>,
+    known: &'static PyOnceLock<Py<PyAny>>,
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let found = || PyResult::Ok(python.import("pickle")?.getattr(name)?.unbind());
+    Ok(known.get_or_try_init(python, found)?.bind(python).clone())
 }
 
 /// The numbers in an object: those of arrays, lists, dictionaries and plain objects; text and truth are none.
@@ -162,7 +173,8 @@ pub(super) fn scalars(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<u64> 
     if let Some(kind) = object.getattr_opt(intern!(python, "dtype"))? {
         // A number of numpy, or something that has become an array of another library.
         let size = object.getattr_opt(intern!(python, "size"))?.and_then(|size| size.extract().ok());
-        let kind: Option<String> = kind.getattr_opt(intern!(python, "kind"))?.and_then(|kind| kind.extract().ok());
+        let kind: Option<String> =
+            kind.getattr_opt(intern!(python, "kind"))?.and_then(|kind| kind.extract().ok());
         return Ok(match kind.as_deref() {
             Some("i" | "u" | "f" | "c") => size.unwrap_or(1),
             _ => 0,

@@ -16,7 +16,7 @@ mod world;
 
 use pyo3::prelude::*;
 
-pub(crate) use fault::{error_in, interrupt, take_error};
+pub(crate) use fault::{error_in, interrupt, resume, take_error};
 pub(crate) use registry::{add, involved};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -24,7 +24,14 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<step::Step>()?;
     module.add_function(wrap_pyfunction!(_register, module)?)?;
     module.add_function(wrap_pyfunction!(_registered, module)?)?;
+    module.add_function(wrap_pyfunction!(_interrupt, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::_simulate, module)?)
+}
+
+/// Ends all that runs of what has been written in Python (`true`), or lets what begins from now on run (`false`).
+#[pyfunction]
+fn _interrupt(python: Python<'_>, stop: bool) {
+    if stop { interrupt(python) } else { resume() }
 }
 
 /// Takes in what `cahoots.own` has made of a class.

@@ -362,7 +362,8 @@ impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error;
         let (name, code, server, place, Bytes(bytes)) = Saved::deserialize(deserializer)?;
-        let entry = registry::get(&name).ok_or_else(|| D::Error::custom(format!("nothing is called {name:?} here")))?;
+        let entry = registry::get(&name)
+            .ok_or_else(|| D::Error::custom(format!("nothing is called {name:?} here")))?;
         if entry.code != code {
             return Err(D::Error::custom(format!("the code of {name:?} has changed since this was saved")));
         }

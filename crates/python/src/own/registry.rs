@@ -161,7 +161,8 @@ impl Entry {
         for (key, shape) in known {
             if let Some(value) = given.remove(key).or_else(|| self.defaults.get(key).cloned()) {
                 full.insert(key.clone(), numbers(value, shape));
-            } else if self.schema["required"].as_array().is_some_and(|keys| keys.iter().any(|one| one == key)) {
+            } else if self.schema["required"].as_array().is_some_and(|keys| keys.iter().any(|one| one == key))
+            {
                 return Err(ParamError::new(key, format!("{} needs this: it has no default", self.name)));
             }
         }
@@ -176,7 +177,11 @@ impl Entry {
     /// Parameters as they are given to the class.
     pub(super) fn arguments(&self, complete: &toml::Table) -> toml::Table {
         let hidden = |key: &String| key == CODE || self.world && key == "arrivals";
-        complete.iter().filter(|(key, _)| !hidden(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+        complete
+            .iter()
+            .filter(|(key, _)| !hidden(key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
     }
 
     /// Who acts when, as a world's keys say it.
@@ -196,7 +201,9 @@ fn numbers(value: toml::Value, shape: &Json) -> toml::Value {
         one(shape) || shape["anyOf"].as_array().is_some_and(|shapes| shapes.iter().any(one))
     };
     match value {
-        toml::Value::Integer(whole) if takes("number") && !takes("integer") => toml::Value::Float(whole as f64),
+        toml::Value::Integer(whole) if takes("number") && !takes("integer") => {
+            toml::Value::Float(whole as f64)
+        }
         toml::Value::Array(items) => {
             toml::Value::Array(items.into_iter().map(|item| numbers(item, &shape["items"])).collect())
         }

@@ -84,9 +84,9 @@ impl Inner {
     fn receivers(&self, to: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<NodeId>> {
         if self.me != Some(NodeId::SERVER) {
             return match to {
-                _ if !self.server => {
-                    Err(InputError::new_err("nobody listens: give the algorithm a class Server with on_message"))
-                }
+                _ if !self.server => Err(InputError::new_err(
+                    "nobody listens: give the algorithm a class Server with on_message",
+                )),
                 None => Ok(vec![NodeId::SERVER]),
                 Some(_) => Err(InputError::new_err("a client writes to the server alone: leave `to` out")),
             };

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use schemars::Schema;
 
 use super::convert::table_to_python;
-use super::fault;
+use super::fault::{self, Running};
 use super::registry::Entry;
 use crate::error::InputError;
 
@@ -48,13 +48,14 @@ impl AnyWorld for WrittenWorld {
         let law = self.0.arrivals(&keys)?;
         fault::go_on();
         let made = Python::attach(|python| {
+            let _running = Running::here(python)?;
             let arguments = table_to_python(python, &self.0.arguments(&keys))?;
             let build = self.0.definition.bind(python).getattr("build_world")?;
-            let (clients, arms, dim, noise, step): Facts = build.call1((seed, horizon, arguments))?.extract()?;
+            let (clients, arms, dim, noise, step): Facts =
+                build.call1((seed, horizon, arguments))?.extract()?;
             Ok((Setting::linear(clients, dim, arms).with_horizon(horizon).with_reward_noise(noise), step))
         });
-        let (setting, step) =
-            made.map_err(|error: PyErr| ParamError::unreadable(fault::keep(error)))?;
+        let (setting, step) = made.map_err(|error: PyErr| ParamError::unreadable(fault::keep(error)))?;
         if setting.users >= NodeId::SERVER.index() {
             return Err(ParamError::new("clients", "there are more clients than can be numbered"));
         }
@@ -79,8 +80,12 @@ impl AnyWorld for WrittenWorld {
 type Facts = (usize, usize, usize, f64, Py<PyAny>);
 
 /// What a tick gave: features, expected rewards, rewards or their noise.
-type Answer<'py> =
-    (Option<PyReadonlyArrayDyn<'py, f64>>, PyReadonlyArrayDyn<'py, f64>, Option<Bound<'py, PyArrayDyn<f64>>>, f64);
+type Answer<'py> = (
+    Option<PyReadonlyArrayDyn<'py, f64>>,
+    PyReadonlyArrayDyn<'py, f64>,
+    Option<Bound<'py, PyArrayDyn<f64>>>,
+    f64,
+);
 
 /// What pulls pay.
 enum Rewards {
@@ -133,6 +138,7 @@ impl PythonWorld {
     }
 
     fn answer(&mut self, python: Python<'_>, tick: Tick) -> PyResult<()> {
+        let _running = Running::here(python)?;
         let users = PyArray1::from_iter(python, self.users.iter().map(|user| i64::from(user.0)));
         let answer = self.step.bind(python).call1((tick, users))?;
         let (contexts, means, rewards, noise): Answer<'_> = answer.extract()?;
