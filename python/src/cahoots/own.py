@@ -207,13 +207,17 @@ class _Pickler(pickle.Pickler):
         return NotImplemented if place is None else (_class_of, place)
 
 
+_FLOAT = np.dtype(np.float64)
+
+
 class _Steps:
     """Asks a world for a tick, and makes plain arrays of its answer."""
 
     def __init__(
         self, name: str, made: object, takes: list[str], seed: int, arms: int, dim: int, noise: float
     ) -> None:
-        self._name, self._step, self._takes = name, getattr(made, "step"), takes  # noqa: B009
+        self._name, self._step = name, getattr(made, "step")  # noqa: B009
+        self._places, self._draws = [_WORLD["step"].index(word) for word in takes], "rng" in takes
         self._arms, self._dim, self._noise = arms, dim, noise
         # Philox counts: each tick has a counter of its own, and setting it is much cheaper than making a generator.
         key = np.frombuffer(blake2b(seed.to_bytes(8, "little"), digest_size=16).digest(), np.uint64)
@@ -224,10 +228,8 @@ class _Steps:
         self._fresh["state"] = {"counter": self._counter, "key": key}
 
     def __call__(self, tick: int, users: np.ndarray[Any, Any]) -> tuple[Any, Any, Any, float]:
-        given: dict[str, Any] = {"tick": tick, "users": users}
-        if "rng" in self._takes:
-            given["rng"] = self._at(tick)
-        answer = self._step(*[given[name] for name in self._takes])
+        given = (tick, users, self._at(tick) if self._draws else None)
+        answer = self._step(*[given[place] for place in self._places])
         if not isinstance(answer, tuple) or len(answer) != 3:
             features = "contexts" if self._dim else "None"
             raise self._wrong(f"a tuple ({features}, means, rewards)", answer)
@@ -253,6 +255,8 @@ class _Steps:
         return self._rng
 
     def _array(self, what: str, value: Any, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        if type(value) is np.ndarray and value.shape == shape and value.dtype is _FLOAT and value.flags.c_contiguous:
+            return value
         try:
             array = np.asarray(value)
             array = array.astype(np.float64, order="C", casting="same_kind", copy=False)
@@ -311,7 +315,7 @@ def algorithm(name: str, *, version: str = "") -> Callable[[type[C]], type[C]]:
     A client is written like a :func:`policy`, and its methods other than ``choose`` may also take ``send``:
     ``send(message)`` writes to the server, whose ``on_message`` may take ``sender`` (the client's number), ``message`` and
     ``send``: ``send(message, to=client)``. A message is any object that can be pickled; it is charged with the numbers in it,
-    or with ``scalars=``, and with its pickled bytes. ``control=True`` marks a signal without statistics, which is not charged.
+    or with ``scalars=``, and with its bytes. ``control=True`` marks a signal without statistics, which is not charged.
 
     ``send`` (also called ``step``) does more: ``send.wake_at(tick)`` asks for a call of ``on_wake``, ``send.level(name, value)``
     and ``send.count(name)`` make columns of one's own, ``send.rounds()`` counts synchronous rounds. ``on_start`` comes first;

@@ -1,4 +1,4 @@
-//! Messages of algorithms written in Python: whatever object was sent, pickled. What comes from a client is released, without
+//! Messages of algorithms written in Python: whatever object was sent, as bytes. What comes from a client is released, without
 //! noise and on record as such: an algorithm written in Python claims no privacy.
 
 use std::fmt;
@@ -7,12 +7,9 @@ use cahoots_core::{Kind, Private, custom};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::error::InputError;
 
 /// Depth to which numbers are counted.
 const DEPTH: usize = 32;
@@ -36,7 +33,7 @@ pub(crate) struct About {
 }
 
 impl Note {
-    /// The pickled object.
+    /// The object, as `codec` writes it.
     pub(super) fn data(&self) -> &[u8] {
         match self {
             Note::Up(_, data) => &data.get().0,
@@ -106,39 +103,6 @@ impl<'de> Deserialize<'de> for Bytes {
         }
         deserializer.deserialize_byte_buf(All)
     }
-}
-
-/// An object as bytes, as it is now: what its sender does to it afterwards changes nothing.
-pub(super) fn pickle(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    let python = object.py();
-    static DUMPS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let bytes = function(python, &DUMPS, "dumps")?.call1((object, 5)).map_err(|error| {
-        let what = object.get_type().name().map_or_else(|_| "object".into(), |name| name.to_string());
-        let says = InputError::new_err(format!(
-            "a message must be something that can be pickled (numbers, text, arrays, lists, dictionaries, objects of \
-             classes that can be imported); this {what} cannot: {}",
-            error.value(python)
-        ));
-        says.set_cause(python, Some(error));
-        says
-    })?;
-    Ok(bytes.cast::<PyBytes>()?.as_bytes().to_vec())
-}
-
-/// The object that these bytes are.
-pub(super) fn unpickle<'py>(python: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    function(python, &LOADS, "loads")?.call1((PyBytes::new(python, bytes),))
-}
-
-/// A function of `pickle`, looked up once.
-fn function<'py>(
-    python: Python<'py>,
-    known: &'static PyOnceLock<Py<PyAny>>,
-    name: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    let found = || PyResult::Ok(python.import("pickle")?.getattr(name)?.unbind());
-    Ok(known.get_or_try_init(python, found)?.bind(python).clone())
 }
 
 /// The numbers in an object: those of arrays, lists, dictionaries and plain objects; text and truth are none.

@@ -3,8 +3,10 @@
 
 mod algorithm;
 mod client;
+mod codec;
 mod convert;
 mod fault;
+mod holding;
 mod message;
 mod object;
 mod registry;

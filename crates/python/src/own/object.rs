@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::codec::{decode, unpickle};
 use super::convert::table_to_python;
-use super::message::{Bytes, Note, unpickle};
+use super::message::{Bytes, Note};
 use super::registry::{self, Entry};
 use super::rng::Rng;
 use super::step::Step;
@@ -284,7 +285,7 @@ impl Object {
             Argument::Tick => given.tick.into_pyobject(python)?.into_any(),
             Argument::Step => self.tools.step.bind(python).clone().into_any(),
             Argument::Message => match given.message {
-                Some(note) => unpickle(python, note.data())?,
+                Some(note) => decode(python, note.data())?,
                 None => python.None().into_bound(python),
             },
             Argument::Sender | Argument::Client => {

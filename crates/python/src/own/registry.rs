@@ -16,6 +16,7 @@ use serde_json::Value as Json;
 
 use super::algorithm::Written;
 use super::convert::to_toml;
+use super::holding::Holding;
 use super::object::Role;
 use super::world::WrittenWorld;
 use crate::error::InputError;
@@ -86,7 +87,16 @@ pub(super) fn insert(definition: &Bound<'_, PyAny>) -> PyResult<()> {
 
 /// Adds all that has been written in Python.
 pub(crate) fn add(catalogue: &mut Catalogue) {
-    for entry in all() {
+    let all = all();
+    if all.iter().any(|entry| entry.world) {
+        let ours = std::mem::take(&mut catalogue.algorithms);
+        for known in ours.iter().cloned() {
+            let (name, summary, membership) = (known.name, known.summary, known.membership);
+            let holding = Simulated::new(name, summary, membership, Arc::new(Holding(known)));
+            catalogue.algorithms.insert(name, holding);
+        }
+    }
+    for entry in all {
         let (name, summary) = (entry.name, entry.summary);
         if entry.world {
             catalogue.worlds.insert(KnownWorld::new(name, summary, Arc::new(WrittenWorld(entry))));

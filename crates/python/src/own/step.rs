@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cahoots_core::{Custom, Cx, Fact, NodeId, Unprotected};
 use pyo3::prelude::*;
 
+use super::codec;
 use super::message::{self, About, Bytes, Note};
 use crate::error::InputError;
 
@@ -115,7 +116,7 @@ impl Inner {
 
 #[pymethods]
 impl Step {
-    /// Sends a message: a client to the server; the server to a client or a list of clients (`to`). It is pickled at once. The
+    /// Sends a message: a client to the server; the server to a client or a list of clients (`to`). It is made bytes at once. The
     /// numbers in it are counted unless `scalars` says how many there are; `control` is for signals that carry no statistics,
     /// which are shown and never charged.
     #[pyo3(signature = (message, to=None, *, scalars=None, control=false))]
@@ -127,8 +128,8 @@ impl Step {
         control: bool,
     ) -> PyResult<()> {
         let receivers = self.opened()?.receivers(to)?;
-        // Not locked here: what is pickled may run code of its own.
-        let data = message::pickle(message)?;
+        // Not locked here: what is made bytes may run code of its own.
+        let data = codec::encode(message)?;
         let scalars = match scalars {
             Some(stated) => stated,
             None => message::scalars(message, 0)?,
