@@ -20,6 +20,7 @@ from cahoots._cahoots import SoloDecision as Decision
 Form = Literal["per-arm", "context", "plain"]
 Floats = NDArray[np.float64]
 L = TypeVar("L", bound="Learner")
+MOST_ARMS = 1 << 24
 
 # The first use of a learner whose dim is not known yet makes its model: by one thread.
 _beginning = threading.Lock()
@@ -146,7 +147,7 @@ class Learner:
         if isinstance(arms, str | bytes) or not (hasattr(arms, "__len__") or hasattr(arms, "__index__")):
             raise InputError(f"arms must be their number or a list of labels, not {arms!r}")
         if not hasattr(arms, "__len__"):
-            return list(range(_whole("arms", arms, 1)))
+            return list(range(_whole("arms", arms, 1, MOST_ARMS)))
         labels = np.asarray(arms).tolist() if isinstance(arms, np.ndarray) else list(arms)
         try:
             distinct = len(set(labels))
@@ -155,6 +156,11 @@ class Learner:
         if not labels or distinct < len(labels):
             raise InputError("give each arm a label of its own, and at least one arm")
         return labels
+
+    def _count(self) -> int:
+        """How many arms there are, where they are always the same: without a list of a million labels."""
+        arms = getattr(self, "arms", None)
+        return len(self.labels) if arms is None or not hasattr(arms, "__index__") else _whole("arms", arms, 1, MOST_ARMS)
 
     def _make(self, dim: int, state: bytes | None = None) -> SoloLearner:
         settings = {name: value for name, value in self._settings().items() if value is not None}
@@ -166,7 +172,7 @@ class Learner:
         except (TypeError, ValueError) as error:
             raise InputError(f"{type(self).__name__}: {error}") from error
         seed = _whole("seed", self.seed, 0, (1 << 64) - 1)
-        return SoloLearner(self._kind, params, dim, len(self.labels), seed, state)
+        return SoloLearner(self._kind, params, dim, self._count(), seed, state)
 
     def _check(self) -> None:
         """Refuses parameters that cannot be, before anything is learned."""
@@ -279,8 +285,7 @@ class Learner:
             core.update_logged(reward, 0, what, probability)
 
     def _position(self, arm: Any) -> int:
-        count = len(self.labels) if self._form != "per-arm" else 1 << 32
-        return _whole("arm", arm, 0, count - 1)
+        return _whole("arm", arm, 0, self._count() - 1)
 
     # Many at a time
 
