@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::arrays::{floats, positions, shaped, slice, usable};
 use super::logged::Observed;
-use super::{Learner, Offer, kept};
+use super::{Learner, Offer, State, kept};
 use crate::error::InputError;
 
 type Column<'py> = Bound<'py, PyArray1<f64>>;
@@ -17,6 +17,9 @@ pub(super) type Decided<'py> =
 
 /// Between so many multiplications or so, signals are looked at.
 const BREATH: usize = 1 << 25;
+
+/// So many contexts are looked at together, where that is quicker: they stay in a near cache.
+const TOGETHER: usize = 256;
 
 /// A probability that an arm can have been taken with.
 pub(super) fn probable(probability: Option<f64>) -> PyResult<Option<f64>> {

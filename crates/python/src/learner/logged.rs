@@ -7,7 +7,7 @@ use cahoots_algorithms::kit::arms::AloneArms;
 use cahoots_algorithms::kit::linear::{AloneClient, Chosen};
 use cahoots_algorithms::random;
 use cahoots_core::policy::ArmPolicy;
-use cahoots_core::{ArmIndex, ArmSet, Context, Keys, Learner, NodeId, UserId};
+use cahoots_core::{ArmIndex, ArmSet, Context, Keys, Learner, NodeId, Tiles, UserId};
 
 /// An arm that was pulled, by whomever.
 #[derive(Clone, Copy)]
@@ -27,6 +27,11 @@ pub(super) trait Logged: Learner {
 
     /// The mean reward that it expects of an arm; `None` where it knows nothing of it.
     fn estimate(&self, arm: usize, features: &[f64]) -> Option<f64>;
+
+    /// Arm and score in each of many contexts that all arms see, where the learner is quicker at many than at one.
+    fn choose_each(&self, _contexts: &Tiles, _arms: usize) -> Option<Vec<(ArmIndex, f64)>> {
+        None
+    }
 
     /// The coefficients of its model of an arm, where it has one.
     fn coefficients(&self, _arm: usize) -> Option<Vec<f64>> {
@@ -88,6 +93,10 @@ impl Logged for disjoint_linucb::Client {
 
     fn estimate(&self, arm: usize, features: &[f64]) -> Option<f64> {
         Some(self.known(ArmIndex(arm as u32)).model().mean_and_width2(features).0)
+    }
+
+    fn choose_each(&self, contexts: &Tiles, arms: usize) -> Option<Vec<(ArmIndex, f64)>> {
+        Some(self.choose_each(contexts, arms))
     }
 
     fn coefficients(&self, arm: usize) -> Option<Vec<f64>> {

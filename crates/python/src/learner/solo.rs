@@ -35,6 +35,8 @@ pub(super) struct Shape {
 pub(super) trait Solo: Send {
     /// Picks an arm, and counts the decision.
     fn choose(&mut self, offered: &ArmBuffer) -> Result<Picked, ArmError>;
+    /// Arm and score in each of many contexts, counted as decisions; `None` where one by one is as quick.
+    fn choose_each(&mut self, contexts: &Tiles) -> Option<Vec<(ArmIndex, f64)>>;
     /// How likely the next decision is to take each arm, where that is known.
     fn odds(&mut self, offered: &ArmBuffer) -> Result<Option<Distribution>, ArmError>;
     /// What the next decision would compare the only open arm by, where it compares.
@@ -92,6 +94,12 @@ where
         self.course.decisions += 1;
         let mut rng = self.keys.choice(ME, self.course.decisions);
         Ok(self.learner.choose(USER, arms, &mut rng).picked)
+    }
+
+    fn choose_each(&mut self, contexts: &Tiles) -> Option<Vec<(ArmIndex, f64)>> {
+        let chosen = self.learner.choose_each(contexts, self.shape.arms)?;
+        self.course.decisions += chosen.len() as u64;
+        Some(chosen)
     }
 
     fn odds(&mut self, offered: &ArmBuffer) -> Result<Option<Distribution>, ArmError> {

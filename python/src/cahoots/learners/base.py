@@ -279,7 +279,8 @@ class Learner:
             core.update(what, reward)
         elif self._form == "plain":
             core = self._begin(None) if core is None else core
-            core.update_logged(reward, self._position(what), None, probability)
+            arm = what if type(what) is int and what >= 0 else self._position(what)
+            core.update_logged(reward, arm, None, probability)
         else:
             core = self._begin(what) if core is None else core  # type: ignore[arg-type]
             core.update_logged(reward, 0, what, probability)

@@ -155,7 +155,10 @@ class DisjointLinUCB(Learner):
         >>> cahoots.DisjointLinUCB(arms=3).decide([0.1, 0.2]).arm
         0
         """
-        return super().decide(context, masked=masked)
+        core = self._core
+        if core is None:
+            core = self._begin(context)
+        return core.decide(context, masked)
 
     def decide_many(self, contexts: ArrayLike | int) -> Decisions:  # type: ignore[override]
         """Decides in many contexts ``(n, d)`` with what is known now.
@@ -188,7 +191,8 @@ class DisjointLinUCB(Learner):
             super().update(what, reward)
             return
         core = self._begin(context) if self._core is None else self._core
-        core.update_logged(reward, self._position(what), context, probability)
+        arm = what if type(what) is int and what >= 0 else self._position(what)
+        core.update_logged(reward, arm, context, probability)
 
     def update_many(
         self,
