@@ -1,0 +1,40 @@
+"""``python -m cahoots.compare [--json] [--quick] [--out FILE]``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compares and prints."""
+    parser = argparse.ArgumentParser(
+        prog="python -m cahoots.compare",
+        description="The same LinUCB work in Cahoots, numpy, MABWiser, contextualbandits and river, interleaved in one run.",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--quick", action="store_true", help="few steps: to see that it works, not how fast")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write there, too")
+    given = parser.parse_args(arguments)
+    # One thread each, or what is compared are thread pools; read when numpy is first imported.
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
+    from cahoots.compare import compare, table
+
+    report = compare(quick=given.quick)
+    text = json.dumps(report, indent=2) if given.json else table(report)
+    print(text)
+    if given.out is not None:
+        try:
+            given.out.write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            print(f"{given.out}: {error}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
