@@ -83,7 +83,7 @@ class AsyncClient:
         self._make = make
         self._client: Client | None = None
         self._waiting: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting] = weakref.WeakKeyDictionary()
-        # Rewards have a thread of their own: whoever waits long, for a drain, does not keep them from the disk.
+        # Rewards have a thread of their own, whoever may wait long has the loop's: neither keeps decisions waiting.
         self._others = ThreadPoolExecutor(4, "cahoots-async")
         self._rewards = ThreadPoolExecutor(1, "cahoots-rewards")
 
@@ -106,6 +106,9 @@ class AsyncClient:
             # Its threads are gone, or are another process's: the client says which.
             return call(client)
         return await asyncio.get_running_loop().run_in_executor(self._others, call, client)
+
+    async def _wait(self, call: Callable[[Client], T]) -> T:
+        return await asyncio.to_thread(call, self.sync)
 
     async def decide(
         self,
@@ -193,12 +196,12 @@ class AsyncClient:
 
     async def wait(self, timeout: float = 30.0) -> AsyncClient:
         """Waits until the federation's terms are known."""
-        await self._call(lambda client: client.wait(timeout))
+        await self._wait(lambda client: client.wait(timeout))
         return self
 
     async def drain(self, timeout: float = 10.0) -> Drained:
         """Sends what has not been sent yet, and waits until the coordinator has it on disk."""
-        return await self._call(lambda client: client.drain(timeout))
+        return await self._wait(lambda client: client.drain(timeout))
 
     async def status(self) -> dict[str, Any]:
         """What it is doing."""
