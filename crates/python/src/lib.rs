@@ -6,6 +6,7 @@ mod error;
 mod learner;
 mod live;
 mod own;
+mod papers;
 mod run;
 
 use pyo3::prelude::*;
@@ -19,5 +20,6 @@ fn _cahoots(module: &Bound<'_, PyModule>) -> PyResult<()> {
     own::register(module)?;
     learner::register(module)?;
     live::register(module)?;
-    data::register(module)
+    data::register(module)?;
+    papers::register(module)
 }
