@@ -108,8 +108,8 @@ def _named(policy: Any, frame: Frame, known: list[str]) -> dict[str, Any]:
         return {arm: np.ascontiguousarray(array[:, at], dtype=np.float64) for at, arm in enumerate(known)}
     if array.ndim != 1 or len(array) != rows:
         raise InputError(
-            f"the policy has the shape {array.shape}: give probabilities, {rows} x {len(known)}, or the {rows} arms that "
-            "it takes"
+            f"the policy has the shape {array.shape}: give probabilities, {rows} x {len(known)}, or the {rows} arms "
+            "that it takes"
         )
     if array.dtype.kind == "f":
         raise InputError(

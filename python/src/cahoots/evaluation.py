@@ -295,7 +295,7 @@ def evaluate(
             frame = _frames.of(log, "the log")
             columns = _policies.columns_of(frame, options, policy)
             frame.write(path, columns)
-            named = policy if isinstance(policy, str) else "the policy"
+            named = policy if isinstance(policy, str) else getattr(policy, "__name__", "the policy")
             if not isinstance(policy, str):
                 prefix, probabilities = _policies.given(log, policy, frame, columns, path, options, arms)
                 path = folder / "log-and-policy.parquet"
