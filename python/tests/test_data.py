@@ -115,6 +115,7 @@ def test_wrong_tables_are_refused_by_column() -> None:
 
 
 def test_a_file_is_its_own_table(tmp_path: Path) -> None:
+    tomllib = pytest.importorskip("tomllib")
     file = tmp_path / "visits.csv"
     table = visits()
     lines = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
@@ -189,10 +190,10 @@ def test_sets_that_are_none(tmp_path: Path) -> None:
             music.features(dim=dim)  # type: ignore[arg-type]
     with pytest.raises(cahoots.InputError, match="gob"):
         music.features("pca")
-    with pytest.raises(cahoots.InputError, match="other|not ml-20m|there is no"):
+    with pytest.raises(cahoots.InputError, match=r"there is no ratings\.csv"):
         cahoots.data.load("ml-20m", tmp_path / "music")
     (tmp_path / "music" / "user_taggedartists.dat").write_text("userID\tartistID\n1\tx\n")
-    with pytest.raises(cahoots.InputError, match="user_taggedartists.dat"):
+    with pytest.raises(cahoots.InputError, match=r"user_taggedartists\.dat"):
         cahoots.data.check(tmp_path / "music")
 
 

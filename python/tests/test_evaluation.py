@@ -43,7 +43,7 @@ def numbers(found: cahoots.Evaluation) -> dict[str, Any]:
 
 def test_every_kind_of_frame_gives_the_same_bits(log: dict[str, np.ndarray], tmp_path: Path) -> None:
     pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
-    import pyarrow.parquet
+    parquet = pytest.importorskip("pyarrow.parquet")
 
     class Stream:
         """Whatever speaks Arrow and is of no library that is known."""
@@ -52,12 +52,12 @@ def test_every_kind_of_frame_gives_the_same_bits(log: dict[str, np.ndarray], tmp
             return pyarrow.table(log).__arrow_c_stream__(requested_schema)
 
     frame = pandas.DataFrame(log)
-    parquet = tmp_path / "log.parquet"
-    pyarrow.parquet.write_table(pyarrow.table(log), parquet)
+    file = tmp_path / "log.parquet"
+    parquet.write_table(pyarrow.table(log), file)
     record = np.rec.fromarrays(list(log.values()), names=list(log))
     logs = [
         write_csv(tmp_path / "log.csv", log),
-        str(parquet),
+        str(file),
         frame,
         frame.astype({"arm": "category", "client": "Int32", "evening": "boolean", "reward": "Float64"}),
         frame.convert_dtypes(dtype_backend="pyarrow"),
@@ -129,8 +129,8 @@ def test_the_command_says_the_same(log: dict[str, np.ndarray], tmp_path: Path) -
 
 
 def test_intervals_hold_the_truth() -> None:
-    # The interval at any time holds with 95%, and is wide: a seed on which it does not is one in twenty at most, and this is
-    # one fixed seed on which all of them do.
+    # The interval at any time holds with 95% and is wide: at most one seed in twenty misses, and this is one on which
+    # none does.
     worth = cahoots.data.example_worth()
     log = cahoots.data.example_log(20_000, seed=3)
     for policy, truth in worth.items():
@@ -353,12 +353,12 @@ def test_arms_that_were_not_always_on_offer(log: dict[str, np.ndarray]) -> None:
 
 def test_float32_is_read_as_what_it_is(log: dict[str, np.ndarray], tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
-    import pyarrow.parquet
+    parquet = pytest.importorskip("pyarrow.parquet")
 
     narrow = {**log, "propensity": log["propensity"].astype(np.float32), "evening": log["evening"].astype(np.float16)}
     path = tmp_path / "narrow.parquet"
     kept = {name: narrow[name] for name in ("arm", "reward", "propensity")}
-    pyarrow.parquet.write_table(pyarrow.table(kept), path)
+    parquet.write_table(pyarrow.table(kept), path)
     assert numbers(cahoots.evaluate(narrow, "uniform")) == numbers(cahoots.evaluate(path, "uniform"))
     assert (
         cahoots.evaluate(narrow, "uniform", context=CONTEXT)["dm"]
