@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tomllib
 
 import cahoots
 
@@ -190,7 +189,7 @@ def test_sets_that_are_none(tmp_path: Path) -> None:
             music.features(dim=dim)  # type: ignore[arg-type]
     with pytest.raises(cahoots.InputError, match="gob"):
         music.features("pca")
-    with pytest.raises(cahoots.InputError, match=r"there is no ratings\.csv"):
+    with pytest.raises(cahoots.InputError, match=r"there is no movies\.csv"):
         cahoots.data.load("ml-20m", tmp_path / "music")
     (tmp_path / "music" / "user_taggedartists.dat").write_text("userID\tartistID\n1\tx\n")
     with pytest.raises(cahoots.InputError, match=r"user_taggedartists\.dat"):

@@ -81,10 +81,14 @@ def test_every_kind_of_frame_gives_the_same_bits(log: dict[str, np.ndarray], tmp
 
 def test_the_command_says_the_same(log: dict[str, np.ndarray], tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
-    candidates = [os.environ.get("CAHOOTS_PROGRAM"), root / "target/release/cahoots", root / "target/debug/cahoots"]
+    candidates = [
+        os.environ.get("CAHOOTS_TEST_PROGRAM"),
+        root / "target/release/cahoots",
+        root / "target/debug/cahoots",
+    ]
     program = next((path for path in candidates if path and Path(path).is_file()), None)
     if program is None:
-        pytest.skip("no program `cahoots` is built: CAHOOTS_PROGRAM names one")
+        pytest.skip("no program `cahoots` is built: CAHOOTS_TEST_PROGRAM names one")
     file = write_csv(tmp_path / "log.csv", log)
     for policy in ["columns:target_", "uniform", "best-of-log", "constant:red"]:
         command = [
