@@ -1,0 +1,55 @@
+"""Arguments, looked at before they are used."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cahoots._cahoots import InputError
+
+
+def text(name: str, value: Any) -> str | None:
+    """A text, or none."""
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{name} is {value!r}: it must be a text")
+    return value
+
+
+def number(name: str, value: Any, *, above: float, below: float = math.inf, finite: bool = True) -> float | None:
+    """A number within bounds, or none."""
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {value!r}: it must be a number") from None
+    inside = above < number < below or (number == math.inf and not finite)
+    if not inside:
+        bounds = f"above {above:g}" + (f" and below {below:g}" if below < math.inf else "")
+        raise InputError(f"{name} is {value!r}: it must lie {bounds}")
+    return number
+
+
+def whole(name: str, value: Any, least: int, most: int) -> int:
+    """A whole number within bounds."""
+    if isinstance(value, (bool, np.bool_)) or not hasattr(value, "__index__"):
+        raise InputError(f"{name} is {value!r}: it must be a whole number")
+    number = int(value)
+    if not least <= number <= most:
+        raise InputError(f"{name} is {number}: it must lie between {least} and {most}")
+    return number
+
+
+def ends(value: Any) -> tuple[float, float] | None:
+    """A pair of numbers, or none."""
+    if value is None:
+        return None
+    try:
+        low, high = (float(end) for end in value)
+    except (TypeError, ValueError):
+        raise InputError(f"reward_range is {value!r}: it must be a pair of numbers") from None
+    if not low < high or math.isinf(low) or math.isinf(high):
+        raise InputError(f"reward_range is {value!r}: it goes from a smaller number to a larger one")
+    return (low, high)
