@@ -10,14 +10,9 @@ use pyo3::types::PyDict;
 use crate::data::interruptible;
 use crate::error;
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(paper_items, module)?)?;
-    module.add_function(wrap_pyfunction!(reproduce_items, module)?)
-}
-
 /// Everything that can be reproduced.
 #[pyfunction]
-fn paper_items(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+pub(crate) fn paper_items(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let items = PAPERS.iter().flat_map(|paper| paper.items.iter().map(move |item| (paper, item)));
     items
         .map(|(paper, item)| {
@@ -38,7 +33,7 @@ fn paper_items(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 /// Runs what a name stands for; what was run before is not run again.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of the function that calls this one")]
-fn reproduce_items<'py>(
+pub(crate) fn reproduce_items<'py>(
     py: Python<'py>,
     name: String,
     out: PathBuf,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 
 
 def text(name: str, value: Any) -> str | None:

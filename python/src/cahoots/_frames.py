@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cahoots import _cahoots
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 
 Bools = NDArray[np.bool_]
 

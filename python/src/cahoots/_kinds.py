@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 from cahoots import _cahoots
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 
 
 @dataclass(frozen=True)

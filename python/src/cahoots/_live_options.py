@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cahoots import _cahoots
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 from cahoots._live_types import Path, text
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 
 Arm: TypeAlias = "int | str"
 """An arm: its position, counted from 0, where arms were offered by position; its id where they have some."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cahoots import _cahoots
-from cahoots._cahoots import CahootsError, InputError
+from cahoots._errors import CahootsError, InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

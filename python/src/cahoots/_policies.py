@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cahoots import _cahoots, _frames
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 from cahoots._frames import Column, Frame
 
 _RECORD = ("decision", "outcome", "offered", "decided")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 
 _BETWEEN_LINES = 3.0
 _BETWEEN_DRAWINGS = 0.2

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cahoots import _cahoots, _checks
-from cahoots._cahoots import CahootsError
+from cahoots._errors import CahootsError
 
 if TYPE_CHECKING:
     import pandas

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from cahoots import _cahoots
-from cahoots._cahoots import CahootsError, InputError
+from cahoots._errors import CahootsError, InputError
 from cahoots._progress import Watcher, watching
 from cahoots.experiment import ExperimentLike, Spec, as_spec, expect, run, whole
 from cahoots.results import Result

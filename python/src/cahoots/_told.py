@@ -7,7 +7,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator
 
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 
 
 def text_table(rows: list[list[str]]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cahoots import _cahoots, _checks, _frames
-from cahoots._cahoots import CahootsError, InputError
+from cahoots._errors import CahootsError, InputError
 from cahoots._sets import Check, Dataset, check, example_set, load, prepare
 from cahoots._told import html_table, in_python, text_table, told_in_python
 

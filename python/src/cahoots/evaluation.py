@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cahoots import _cahoots, _checks, _frames, _policies
-from cahoots._cahoots import CahootsError, InputError
+from cahoots._errors import CahootsError, InputError
 from cahoots._told import html_table, in_python, text_table, told_in_python
 
 if TYPE_CHECKING:

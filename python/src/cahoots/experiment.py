@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from cahoots import _cahoots, _toml
-from cahoots._cahoots import CahootsError, InputError
+from cahoots._errors import CahootsError, InputError
 from cahoots._progress import Watcher, watching
 from cahoots.results import Result
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, cast
 
 from cahoots import _cahoots
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 from cahoots._coordinator import Coordinator
 from cahoots._live_nodes import Node
 from cahoots._live_options import over_of, terms_of, tls_of

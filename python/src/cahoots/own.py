@@ -46,7 +46,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from cahoots import _cahoots
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 
 __all__ = ["Seat", "Setting", "algorithm", "own_names", "policy", "world"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cahoots import _cahoots, _checks
-from cahoots._cahoots import CahootsError, InputError
+from cahoots._errors import CahootsError, InputError
 from cahoots._told import html_table, text_table
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from cahoots import _cahoots
-from cahoots._cahoots import CahootsError, InputError
+from cahoots._errors import CahootsError, InputError
 
 if TYPE_CHECKING:
     import pandas

@@ -110,7 +110,7 @@ fn put<T: DataType>(
 
 /// Writes columns to a Parquet file; a mask says which cells are missing. The same columns are the same bytes.
 #[pyfunction]
-pub(super) fn write_frame(
+pub(crate) fn write_frame(
     py: Python<'_>,
     path: PathBuf,
     columns: Vec<(String, Cells<'_>, Option<PyReadonlyArray1<'_, bool>>)>,

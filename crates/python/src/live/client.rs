@@ -28,7 +28,7 @@ const NOBODY: &str = "http://127.0.0.1:1";
 
 /// A client that runs in this process.
 #[pyclass(frozen, module = "cahoots._cahoots")]
-pub(super) struct LiveClient {
+pub(crate) struct LiveClient {
     held: Held<Client>,
     closing: AtomicBool,
     #[pyo3(get)]

@@ -23,7 +23,7 @@ const CALLED: &str = "cahoots.Coordinator";
 
 /// A coordinator that runs in this process.
 #[pyclass(frozen, module = "cahoots._cahoots")]
-pub(super) struct LiveCoordinator {
+pub(crate) struct LiveCoordinator {
     held: Held<Hosted>,
     #[pyo3(get)]
     federation: String,

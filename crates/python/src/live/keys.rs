@@ -8,18 +8,9 @@ use pyo3::prelude::*;
 
 use super::error::refused;
 
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(keys_init, module)?)?;
-    module.add_function(wrap_pyfunction!(keys_client, module)?)?;
-    module.add_function(wrap_pyfunction!(keys_server, module)?)?;
-    module.add_function(wrap_pyfunction!(keys_revoke, module)?)?;
-    module.add_function(wrap_pyfunction!(keys_rotate, module)?)?;
-    module.add_function(wrap_pyfunction!(keys_show, module)?)
-}
-
 /// An authority, and the coordinator's certificate; gives the coordinator's folder.
 #[pyfunction]
-fn keys_init(
+pub(crate) fn keys_init(
     python: Python<'_>,
     folder: PathBuf,
     federation: String,
@@ -32,27 +23,32 @@ fn keys_init(
 
 /// A certificate for a client, new or renewed; gives its folder.
 #[pyfunction]
-fn keys_client(python: Python<'_>, folder: PathBuf, client: u32, days: u32) -> PyResult<PathBuf> {
+pub(crate) fn keys_client(python: Python<'_>, folder: PathBuf, client: u32, days: u32) -> PyResult<PathBuf> {
     python.detach(|| Keys::open(&folder)?.client(client, days)).map_err(|e| refused(&e))
 }
 
 /// A new certificate for the coordinator; gives its folder.
 #[pyfunction]
-fn keys_server(python: Python<'_>, folder: PathBuf, hosts: Vec<String>, days: u32) -> PyResult<PathBuf> {
+pub(crate) fn keys_server(
+    python: Python<'_>,
+    folder: PathBuf,
+    hosts: Vec<String>,
+    days: u32,
+) -> PyResult<PathBuf> {
     python.detach(|| Keys::open(&folder)?.server(&hosts, days)).map_err(|e| refused(&e))
 }
 
 /// A member's certificates are not believed any more (without a number, the coordinator's); gives how many there were.
 #[pyfunction]
 #[pyo3(signature = (folder, client))]
-fn keys_revoke(python: Python<'_>, folder: PathBuf, client: Option<u32>) -> PyResult<usize> {
+pub(crate) fn keys_revoke(python: Python<'_>, folder: PathBuf, client: Option<u32>) -> PyResult<usize> {
     let role = client.map_or(Role::Coordinator, Role::Client);
     python.detach(|| Keys::open(&folder)?.revoke(role)).map_err(|e| refused(&e))
 }
 
 /// A new authority, or the end of a rotation; gives how many authorities are not believed any more.
 #[pyfunction]
-fn keys_rotate(python: Python<'_>, folder: PathBuf, finish: bool) -> PyResult<usize> {
+pub(crate) fn keys_rotate(python: Python<'_>, folder: PathBuf, finish: bool) -> PyResult<usize> {
     let rotated = python.detach(|| {
         let keys = Keys::open(&folder)?;
         if finish { keys.finish() } else { keys.rotate().map(|()| 0) }
@@ -62,6 +58,6 @@ fn keys_rotate(python: Python<'_>, folder: PathBuf, finish: bool) -> PyResult<us
 
 /// For whom certificates are, for what, and until when.
 #[pyfunction]
-fn keys_show(path: PathBuf) -> PyResult<String> {
+pub(crate) fn keys_show(path: PathBuf) -> PyResult<String> {
     show(&path).map_err(|e| refused(&e))
 }

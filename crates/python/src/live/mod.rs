@@ -2,11 +2,11 @@
 //! Both are the very nodes that the command runs; what is here turns Python's values into theirs, lets other threads run
 //! meanwhile, and keeps a forked process from touching what its parent holds.
 
-mod client;
-mod coordinator;
+pub(crate) mod client;
+pub(crate) mod coordinator;
 mod error;
 mod held;
-mod keys;
+pub(crate) mod keys;
 mod offer;
 mod table;
 mod wait;
@@ -21,14 +21,6 @@ use serde::de::DeserializeOwned;
 
 use crate::error::InputError;
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<client::LiveClient>()?;
-    module.add_class::<coordinator::LiveCoordinator>()?;
-    module.add_function(wrap_pyfunction!(live_algorithms, module)?)?;
-    module.add_function(wrap_pyfunction!(live_logs, module)?)?;
-    keys::register(module)
-}
-
 /// What can be deployed.
 fn known() -> &'static Arc<Known> {
     static KNOWN: OnceLock<Arc<Known>> = OnceLock::new();
@@ -37,13 +29,13 @@ fn known() -> &'static Arc<Known> {
 
 /// Names of the algorithms that can be deployed.
 #[pyfunction]
-fn live_algorithms() -> Vec<&'static str> {
+pub(crate) fn live_algorithms() -> Vec<&'static str> {
     known().algorithms.names().collect()
 }
 
 /// Nodes write log lines to stderr from now on.
 #[pyfunction]
-fn live_logs(filter: Option<&str>, format: Option<&str>) -> PyResult<()> {
+pub(crate) fn live_logs(filter: Option<&str>, format: Option<&str>) -> PyResult<()> {
     let format = format.map(str::parse).transpose().map_err(InputError::new_err)?;
     logs::start(filter, format).map(drop).map_err(|e| error::refused(&e))
 }

@@ -10,10 +10,10 @@ mod holding;
 mod message;
 mod object;
 mod registry;
-mod rng;
+pub(crate) mod rng;
 mod server;
-mod simulate;
-mod step;
+pub(crate) mod simulate;
+pub(crate) mod step;
 mod world;
 
 use pyo3::prelude::*;
@@ -21,29 +21,20 @@ use pyo3::prelude::*;
 pub(crate) use fault::{error_in, interrupt, resume, take_error};
 pub(crate) use registry::{add, involved};
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<rng::Rng>()?;
-    module.add_class::<step::Step>()?;
-    module.add_function(wrap_pyfunction!(_register, module)?)?;
-    module.add_function(wrap_pyfunction!(_registered, module)?)?;
-    module.add_function(wrap_pyfunction!(_interrupt, module)?)?;
-    module.add_function(wrap_pyfunction!(simulate::_simulate, module)?)
-}
-
 /// Ends all that runs of what has been written in Python (`true`), or lets what begins from now on run (`false`).
 #[pyfunction]
-fn _interrupt(python: Python<'_>, stop: bool) {
+pub(crate) fn _interrupt(python: Python<'_>, stop: bool) {
     if stop { interrupt(python) } else { resume() }
 }
 
 /// Takes in what `cahoots.own` has made of a class.
 #[pyfunction]
-fn _register(definition: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn _register(definition: &Bound<'_, PyAny>) -> PyResult<()> {
     registry::insert(definition)
 }
 
 /// The names of what has been written in Python, and whether each is a world.
 #[pyfunction]
-fn _registered() -> Vec<(&'static str, bool)> {
+pub(crate) fn _registered() -> Vec<(&'static str, bool)> {
     registry::names()
 }

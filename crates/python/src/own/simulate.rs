@@ -17,7 +17,7 @@ use crate::error::{self, CahootsError};
 /// of its steps, `encode` sends all messages as bytes; neither changes a result.
 #[pyfunction]
 #[pyo3(signature = (text, *, restore=false, encode=false))]
-pub(super) fn _simulate(python: Python<'_>, text: String, restore: bool, encode: bool) -> PyResult<String> {
+pub(crate) fn _simulate(python: Python<'_>, text: String, restore: bool, encode: bool) -> PyResult<String> {
     // On a thread that Python does not know, like any run.
     let said = python.detach(|| std::thread::spawn(move || simulate(text, restore, encode)).join());
     let said = said.map_err(|_| CahootsError::new_err("an internal error, which should be reported"))?;

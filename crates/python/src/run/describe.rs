@@ -7,14 +7,9 @@ use serde_json::{Value as Json, json};
 
 use super::catalogue;
 
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(describe_algorithms, module)?)?;
-    module.add_function(wrap_pyfunction!(describe_environments, module)?)
-}
-
 /// All algorithms, as JSON.
 #[pyfunction]
-fn describe_algorithms() -> String {
+pub(crate) fn describe_algorithms() -> String {
     let all = catalogue();
     let one = |about: &cahoots_sim::simulated::Simulated| kind(about.name, about.summary, &about.schema());
     Json::from_iter(all.algorithms.iter().map(one)).to_string()
@@ -22,7 +17,7 @@ fn describe_algorithms() -> String {
 
 /// All worlds, as JSON.
 #[pyfunction]
-fn describe_environments() -> String {
+pub(crate) fn describe_environments() -> String {
     let all = catalogue();
     Json::from_iter(all.worlds.iter().map(|about| kind(about.name, about.summary, &about.schema())))
         .to_string()

@@ -1,9 +1,9 @@
 //! Experiments: read, run, summed up. What a user calls is in `experiment.py`, `results.py` and `_sweep.py`.
 
 mod apart;
-mod describe;
-mod source;
-mod table;
+pub(crate) mod describe;
+pub(crate) mod source;
+pub(crate) mod table;
 mod words;
 
 use std::path::PathBuf;
@@ -23,18 +23,6 @@ use source::Spec;
 /// How a run of this package is named in a manifest: one name for all of them, so that parts and wholes agree.
 const COMMAND: &str = "cahoots.run";
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(run_experiment, module)?)?;
-    module.add_function(wrap_pyfunction!(run_part, module)?)?;
-    module.add_function(wrap_pyfunction!(missing_runs, module)?)?;
-    module.add_function(wrap_pyfunction!(merge_parts, module)?)?;
-    module.add_function(wrap_pyfunction!(expect_experiment, module)?)?;
-    module.add_function(wrap_pyfunction!(quantile, module)?)?;
-    describe::register(module)?;
-    source::register(module)?;
-    table::register(module)
-}
-
 /// What experiments may name: all that the command knows, and what was written in Python.
 pub(crate) fn catalogue() -> Arc<Catalogue> {
     let mut catalogue = Catalogue::clone(&cahoots_lab::catalogue());
@@ -45,7 +33,7 @@ pub(crate) fn catalogue() -> Arc<Catalogue> {
 /// Runs an experiment; gives the folder and what a reader must know.
 #[pyfunction]
 #[pyo3(signature = (spec, out, start, seeds, jobs, per_client, progress))]
-fn run_experiment(
+pub(crate) fn run_experiment(
     py: Python<'_>,
     spec: Spec,
     out: PathBuf,
@@ -72,7 +60,7 @@ fn run_experiment(
 /// runs it holds.
 #[pyfunction]
 #[pyo3(signature = (spec, out, number, of, seeds, per_client))]
-fn run_part(
+pub(crate) fn run_part(
     py: Python<'_>,
     spec: Spec,
     out: PathBuf,
@@ -93,7 +81,7 @@ fn run_part(
 /// folder that holds another run is refused before anything is done.
 #[pyfunction]
 #[pyo3(signature = (spec, out, of, seeds, per_client))]
-fn missing_runs(
+pub(crate) fn missing_runs(
     py: Python<'_>,
     spec: Spec,
     out: PathBuf,
@@ -126,7 +114,11 @@ fn missing_runs(
 /// Puts parts together.
 #[pyfunction]
 #[pyo3(signature = (parts, out))]
-fn merge_parts(py: Python<'_>, parts: Vec<PathBuf>, out: PathBuf) -> PyResult<(PathBuf, Vec<String>)> {
+pub(crate) fn merge_parts(
+    py: Python<'_>,
+    parts: Vec<PathBuf>,
+    out: PathBuf,
+) -> PyResult<(PathBuf, Vec<String>)> {
     let merged = move |_: &Look| run::merge(&catalogue(), &parts, Some(&out), cahoots_papers::lower_bounds);
     apart(py, None, merged).map(left_behind)
 }
@@ -134,7 +126,7 @@ fn merge_parts(py: Python<'_>, parts: Vec<PathBuf>, out: PathBuf) -> PyResult<(P
 /// What an experiment will come to, as JSON.
 #[pyfunction]
 #[pyo3(signature = (spec, seeds, jobs))]
-fn expect_experiment(
+pub(crate) fn expect_experiment(
     py: Python<'_>,
     spec: Spec,
     seeds: Option<u64>,
@@ -151,7 +143,7 @@ fn expect_experiment(
 /// The 97.5 % quantile of Student's t for a mean of `n` values.
 #[pyfunction]
 #[pyo3(name = "t_quantile")]
-fn quantile(n: usize) -> f64 {
+pub(crate) fn quantile(n: usize) -> f64 {
     t_quantile(n)
 }
 

@@ -16,11 +16,6 @@ use crate::error::InputError;
 /// An experiment in words: "toml" or "manifest", the text, what messages call it, the folder that paths are relative to.
 pub(super) type Spec = (String, String, String, PathBuf);
 
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(check_experiment, module)?)?;
-    module.add_function(wrap_pyfunction!(parse_toml, module)?)
-}
-
 /// Reads and checks an experiment.
 pub(super) fn read(spec: Spec, seeds: Option<u64>) -> Result<Experiment, LabError> {
     let (kind, text, name, folder) = spec;
@@ -34,7 +29,7 @@ pub(super) fn read(spec: Spec, seeds: Option<u64>) -> Result<Experiment, LabErro
 /// Reads and checks an experiment, and runs nothing: its name, the labels of its entries, its seeds.
 #[pyfunction]
 #[pyo3(signature = (spec, seeds))]
-fn check_experiment(
+pub(crate) fn check_experiment(
     py: Python<'_>,
     spec: Spec,
     seeds: Option<u64>,
@@ -48,7 +43,7 @@ fn check_experiment(
 
 /// A TOML text as a dict.
 #[pyfunction]
-fn parse_toml<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn parse_toml<'py>(py: Python<'py>, text: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let table: toml::Table =
         text.parse().map_err(|error| InputError::new_err(format!("{name} is not TOML: {error}")))?;
     object(py, &Value::Table(table))

@@ -22,11 +22,6 @@ use pyo3::types::{PyCapsule, PyDict, PyList, PyNone, PyString};
 
 use crate::error::{CahootsError, InputError};
 
-pub(super) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Table>()?;
-    module.add_function(wrap_pyfunction!(read_table, module)?)
-}
-
 /// One column, all rows.
 enum Cells {
     Whole(Vec<Option<i64>>),
@@ -37,13 +32,13 @@ enum Cells {
 
 /// A table of results. Whatever reads Arrow takes it as it is: `polars.DataFrame(table)`, `pyarrow.table(table)`.
 #[pyclass(module = "cahoots._cahoots", frozen)]
-struct Table {
+pub(crate) struct Table {
     batch: RecordBatch,
 }
 
 /// Reads a Parquet file of a folder of results.
 #[pyfunction]
-fn read_table(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
+pub(crate) fn read_table(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
     py.detach(|| {
         let columns = read(&path)?;
         let fields: Vec<Field> =

@@ -22,7 +22,7 @@ scikit-learn expect, in labels. Learners are copied, cloned and pickled; a pickl
 1
 """
 
-from cahoots._cahoots import SoloDecision as Decision
+from cahoots._cahoots import Decision
 from cahoots.learners.base import Decisions, Learner
 from cahoots.learners.linear import IGW, DisjointLinUCB, EpsilonGreedy, Greedy, LinTS, LinUCB, Random, Softmax
 from cahoots.learners.plain import KLUCB, MOSS, UCB, Exp3, ThompsonBeta

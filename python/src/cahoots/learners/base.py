@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cahoots._cahoots import InputError, SoloLearner
-from cahoots._cahoots import SoloDecision as Decision
+from cahoots._cahoots import SoloLearner
+from cahoots._errors import InputError
+from cahoots._cahoots import Decision
 
 Form = Literal["per-arm", "context", "plain"]
 Floats = NDArray[np.float64]

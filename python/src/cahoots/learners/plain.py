@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 from cahoots.learners.base import Form, Learner
 from cahoots.learners.linear import Arms
 
