@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cahoots_core::policy::pick_open;
+use cahoots_core::policy::{pick, pick_open};
 use cahoots_core::{
-    ArmIndex, ArmSet, Buffered, Choice, Context, Cx, Learner, Picked, Silence, Stream, UserId, View,
-    hears_nothing,
+    ArmIndex, ArmSet, Buffered, Choice, Context, Cx, Learner, Picked, Scores, Silence, Stream, Tiles, UserId,
+    View, hears_nothing,
 };
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,26 @@ impl Client {
     /// What is known of an arm.
     pub fn known(&self, arm: ArmIndex) -> &Buffered {
         self.models.get(&arm).unwrap_or(&self.untried)
+    }
+
+    /// The arm that is chosen of the first `arms` in each of many contexts that all of them see, and its bound: what
+    /// [`Learner::choose`] gives one by one, with the same bits. Contexts lie in SIMD lanes here, so that this is faster.
+    pub fn choose_each(&self, contexts: &Tiles, arms: usize) -> Vec<(ArmIndex, f64)> {
+        let mut bounds = vec![0.0; contexts.len() * arms];
+        Scores::lend(|scores| {
+            for arm in 0..arms {
+                self.known(ArmIndex(arm as u32)).model().score(contexts, scores);
+                let own = bounds.iter_mut().skip(arm).step_by(arms);
+                for (bound, (mean, width2)) in own.zip(scores.mean.iter().zip(&scores.width2)) {
+                    *bound = mean + self.alpha * width2.sqrt();
+                }
+            }
+        });
+        let chosen = |of: &[f64]| {
+            let arm = pick(of.iter().copied());
+            (arm, of[arm.index()])
+        };
+        bounds.chunks_exact(arms).map(chosen).collect()
     }
 
     /// Lines 8 and 9 of Algorithm 1: mean and alpha times the width of an arm's features under its own model.

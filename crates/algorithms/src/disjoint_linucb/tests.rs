@@ -1,7 +1,7 @@
 //! Against dense normal equations, solved by another library.
 
 use cahoots_core::{
-    Algorithm, ArmBuffer, ArmIndex, Choice, Cx, Keys, Learner, NodeId, Picked, Seats, Setting, UserId,
+    Algorithm, ArmBuffer, ArmIndex, Choice, Cx, Keys, Learner, NodeId, Picked, Seats, Setting, Tiles, UserId,
 };
 use faer::Mat;
 use faer::linalg::solvers::Solve;
@@ -58,6 +58,11 @@ fn algorithm_1_is_what_dense_normal_equations_give() {
         let mut offered = ArmBuffer { masked: masked.clone(), ..ArmBuffer::default() };
         offered.features.fill(DIM, (0..arms).map(|_| &x[..]));
         let set = offered.arm_set(&seat).unwrap();
+        let mut alone = Tiles::new(DIM);
+        (0..3).for_each(|_| alone.push(&x));
+        let all = ArmBuffer { features: offered.features.clone(), ..ArmBuffer::default() };
+        let open = client.choose(UserId(0), all.arm_set(&seat).unwrap(), &mut rng).picked;
+        assert_eq!(client.choose_each(&alone, arms), [(open.arm, open.score.unwrap()); 3]);
         let Choice { picked: Picked { arm, score, probability, .. }, pending } =
             client.choose(UserId(0), set, &mut rng);
         let bounds: Vec<f64> = reference[..arms].iter().map(|dense| dense.bound(&x, alpha)).collect();
