@@ -141,6 +141,20 @@ def test_as_many_parts_as_are_good_and_clients_one_by_one(tmp_path: Path, cluste
     assert ray_sweep(tmp_path / "many", shards=100, per_client=True) == held(tmp_path / "one")
 
 
+def test_workers_that_do_not_share_the_folder_are_found_out(tmp_path: Path, cluster: Any) -> None:
+    # As another machine would: the part is written, and not here.
+    elsewhere = str(tmp_path / "elsewhere")
+
+    def setup() -> None:
+        import cahoots._cahoots as inner
+
+        run_part = inner.run_part
+        inner.run_part = lambda spec, out, *rest: run_part(spec, elsewhere, *rest)
+
+    with pytest.raises(cahoots.CahootsError, match="shared_folder=False"):
+        ray_sweep(tmp_path / "out", setup=setup)
+
+
 def killed_once(marker: Path, when: Callable[[], bool]) -> Callable[[], None]:
     """What a worker is to do before its first part: die, as soon as something holds, if no other has."""
     path = str(marker)
@@ -199,7 +213,7 @@ def test_a_sweep_that_failed_goes_on_with_what_is_there(tmp_path: Path, local: d
     def die_in_the_last_part() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    with pytest.raises(cahoots.CahootsError, match="worker died more than 0 times(.|\n)*the same call does the rest"):
+    with pytest.raises(cahoots.CahootsError, match=r"worker died more than 0 times(.|\n)*the same call does the rest"):
         ray_sweep(out, retries=0, setup=die_in_the_last_part)
     assert not (out / "summary.json").exists()
     # One part is done elsewhere meanwhile.
@@ -250,7 +264,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, cluster: Any) -> None:
     assert line == "go\n" and process.returncode == 130, errors
     assert "the same call does the rest" in rest
     parts = list(out.glob("shard-*-of-24"))
-    assert 1 <= len(parts) and not (out / "summary.json").exists()
+    assert parts and not (out / "summary.json").exists()
     told: list[cahoots.Progress] = []
     cahoots.sweep(keys, out=out, backend="ray", progress=told.append)
     assert told[-1].runs == told[-1].of_runs < 48
