@@ -146,9 +146,10 @@ def test_workers_that_do_not_share_the_folder_are_found_out(tmp_path: Path, clus
     elsewhere, out = str(tmp_path / "elsewhere"), str(tmp_path / "out")
 
     def setup() -> None:
-        import cahoots._cahoots as inner
+        import importlib
 
-        run_part: Any = inner.run_part
+        inner: Any = importlib.import_module("cahoots._cahoots")
+        run_part = inner.run_part
 
         def part(spec: Any, whole: str, *rest: Any) -> Any:
             # The worker is used again, for other tests.
