@@ -112,7 +112,7 @@ def test_what_is_not_there_is_said(result: cahoots.Result) -> None:
 def test_what_is_not_installed_is_named(module: str, result: cahoots.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     extra = {"matplotlib": "plot"}.get(module, module)
-    calls = {"pandas": result.to_pandas, "polars": result.to_polars, "matplotlib": result.plot}
+    calls: dict[str, Any] = {"pandas": result.to_pandas, "polars": result.to_polars, "matplotlib": result.plot}
     with pytest.raises(cahoots.CahootsError, match=rf'pip install "cahoots\[{extra}\]"'):
         calls[module]()
 
@@ -138,7 +138,8 @@ def test_saved_loaded_pickled_and_copied(result: cahoots.Result, tmp_path: Path)
     with pytest.raises(cahoots.InputError, match="not an empty folder"):
         result.save(tmp_path / "saved")
     assert pickle.loads(pickle.dumps(saved)).folder == saved.folder
-    for way in [lambda one: pickle.loads(pickle.dumps(one)), copy.copy, copy.deepcopy]:
+    ways: list[Any] = [lambda one: pickle.loads(pickle.dumps(one)), copy.copy, copy.deepcopy]
+    for way in ways:
         other = way(result)
         assert other.folder != result.folder and len(other.table("curves")) == len(result.table("curves"))
         folder = other.folder
@@ -191,7 +192,8 @@ def test_lines_are_means_and_bands_are_intervals_of_student(result: cahoots.Resu
     assert result.plot(y=y, ax=ax) is ax
     frame = result.to_pandas("curves")
     assert [line.get_label() for line in ax.get_lines()] == [row["label"] for row in result.summary]
-    for entry, (line, band) in enumerate(zip(ax.get_lines(), ax.collections, strict=True)):
+    drawn: list[tuple[Any, Any]] = list(zip(ax.get_lines(), ax.collections, strict=True))
+    for entry, (line, band) in enumerate(drawn):
         groups = frame[frame["entry"] == entry].groupby("tick")[y]
         mean, half = groups.mean(), 4.302652729911275 * groups.std(ddof=1) / math.sqrt(3)
         np.testing.assert_array_equal(line.get_xdata(), mean.index)

@@ -182,7 +182,7 @@ def test_wrong_options_are_refused(options: dict[str, Any], says: str) -> None:
 def test_an_object_a_dict_a_file_and_a_manifest_are_the_same(tmp_path: Path) -> None:
     typed = cahoots.Experiment(
         "both",
-        np.int64(300),  # type: ignore[arg-type]
+        np.int64(300),
         seeds=3,
         environment=cahoots.Environment("linear", clients=4, dim=3, arms=5),
         algorithms=["linucb-alone", cahoots.Algorithm("async-linucb", upload_ratio=np.array([2.0, np.inf]))],
@@ -191,6 +191,12 @@ def test_an_object_a_dict_a_file_and_a_manifest_are_the_same(tmp_path: Path) -> 
     assert cahoots.Experiment.from_toml(typed.to_toml()).to_dict() == typed.to_dict()
     (tmp_path / "both.toml").write_text(typed.to_toml(), encoding="utf-8")
     results = [run(typed, tmp_path / "0"), run(KEYS, tmp_path / "1"), run(str(tmp_path / "both.toml"), tmp_path / "2")]
+    mixed = {
+        **KEYS,
+        "environment": typed.environment,
+        "algorithm": [cahoots.Algorithm(**one) for one in KEYS["algorithm"]],
+    }
+    assert cahoots.Experiment.from_dict(mixed) == typed
     results += [run(tmp_path / "0" / "manifest.json", tmp_path / "3"), run(tmp_path / "0", tmp_path / "4", jobs=1)]
     for result in results:
         result.pop("manifest.json")
@@ -239,7 +245,15 @@ def test_the_command_gives_the_same_bytes(tmp_path: Path) -> None:
         pytest.skip("CAHOOTS_TEST_PROGRAM does not name the cahoots program to compare with")
     own = run(KEYS, tmp_path / "own", per_client=True)
     (tmp_path / "both.toml").write_text(cahoots.Experiment.from_dict(KEYS).to_toml(), encoding="utf-8")
-    command = [program, "run", tmp_path / "both.toml", "--out", tmp_path / "theirs", "--per-client", "--quiet"]
+    command: list[Any] = [
+        program,
+        "run",
+        tmp_path / "both.toml",
+        "--out",
+        tmp_path / "theirs",
+        "--per-client",
+        "--quiet",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     theirs = held(tmp_path / "theirs")
     # The manifest says who ran it, and from where.
@@ -485,7 +499,7 @@ def test_no_stream_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_there_is_to_run_is_listed_with_its_keys() -> None:
     kinds = cahoots.algorithms()
-    assert "async-linucb" in kinds and kinds["async-linucb"]["upload_ratio"].purpose
+    assert "async-linucb" in kinds.names and kinds["async-linucb"]["upload_ratio"].purpose
     assert kinds[0].name == kinds.names[0] and len(kinds[:2]) == 2
     assert "async-linucb" in repr(kinds) and "<table>" in kinds._repr_html_()
     assert "upload_ratio" in repr(kinds["async-linucb"]) and "upload_ratio" in kinds["async-linucb"]._repr_html_()

@@ -133,7 +133,7 @@ def algorithms() -> Kinds:
     """List the algorithms that an experiment may name, with their parameters.
 
     >>> import cahoots
-    >>> "async-linucb" in cahoots.algorithms()
+    >>> "async-linucb" in cahoots.algorithms().names
     True
     """
     return _read(_cahoots.describe_algorithms(), "algorithm")

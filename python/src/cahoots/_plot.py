@@ -47,9 +47,7 @@ def draw(result: Result, x: str, y: str, ax: Axes | None, entries: list[str] | N
     return axes
 
 
-def _lines(
-    result: Result, axes: Axes, x: str, y: str, shown: list[int], labels: list[str], band: bool
-) -> None:
+def _lines(result: Result, axes: Axes, x: str, y: str, shown: list[int], labels: list[str], band: bool) -> None:
     columns = result.columns("curves")
     for entry in shown:
         own = columns["entry"] == entry

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import shutil
 import sys
 import time
@@ -103,11 +104,10 @@ class _Notebook:
     """One output of a cell that is renewed."""
 
     def __init__(self) -> None:
-        from IPython.display import HTML, display
-
-        self._html = HTML
+        display: Any = importlib.import_module("IPython.display")
+        self._html = display.HTML
         self._drawn = time.monotonic()
-        self._handle = display(HTML(""), display_id=True)
+        self._handle = display.display(display.HTML(""), display_id=True)
 
     def show(self, progress: Progress) -> None:
         now = time.monotonic()

@@ -72,9 +72,9 @@ def sweep(
 ) -> Result:
     """Run a large experiment, on this machine or on a Ray cluster, with the same results bit for bit.
 
-    What is finished is kept as soon as it is: the same call goes on where a sweep was stopped or killed. On Ray, the runs
-    are grouped into parts that take seconds each; a part is a task with one CPU and one thread. A task whose worker dies
-    is tried again, and does only what is missing.
+    What is finished is kept as soon as it is: the same call goes on where a sweep was stopped or killed. On Ray, the
+    runs are grouped into parts that take seconds each; a part is a task with one CPU and one thread. A task whose
+    worker dies is tried again, and does only what is missing.
 
     Args:
         experiment: As `cahoots.run` takes it.
@@ -84,7 +84,8 @@ def sweep(
         shards: How many parts there are on Ray; as many as make tasks of seconds where nothing is said. The results do
             not depend on it.
         seeds: Run each entry with this many seeds, whatever the experiment says.
-        resume: Use what ``out`` holds already; with False, a folder that is not empty is refused.
+        resume: Use what ``out`` holds already; with False, a folder that is not empty is refused. On Ray that is the
+            parts of this sweep: one that is finished and has more seeds or entries now is run anew there.
         per_client: Also count client by client.
         address: The Ray cluster to connect to; one that is connected already is used, and otherwise one is started here
             and ended afterwards.
@@ -92,7 +93,8 @@ def sweep(
         shared_folder: Whether the workers see ``out`` under the same path (one machine, or a network file system). With
             False they work in temporary folders and send the finished records back; what a worker that dies had done of
             its part is then done again.
-        setup: Called once in every worker process before its first part: register algorithms and worlds of your own there.
+        setup: Called once in every worker process before its first part: register algorithms and worlds of your own
+            there.
         progress: As `cahoots.run` takes it; on Ray, decisions are counted part by part.
 
     >>> import cahoots, tempfile
@@ -147,6 +149,11 @@ def sweep(
         if started:
             ray.shutdown()
     parts = _parts(folder)
+    if lost := [task for task in tasks if task.folder() not in parts]:
+        raise CahootsError(
+            f"{len(lost)} parts are done and not in {folder}: the workers do not share that folder with this process; "
+            "shared_folder=False lets them send back what they find"
+        )
     _cahoots.merge_parts(parts, folder)
     # All that was in them is in the whole.
     for part in parts:
@@ -168,9 +175,7 @@ def _parts(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir() and _PART.fullmatch(path.name))
 
 
-def _count(
-    experiment: ExperimentLike, folder: Path, shards: int | None, seeds: int | None, jobs: int | None
-) -> int:
+def _count(experiment: ExperimentLike, folder: Path, shards: int | None, seeds: int | None, jobs: int | None) -> int:
     """How many parts there are: as there were when it was stopped, as asked for, or so many that each takes seconds."""
     there = {int(match[2]) for part in _parts(folder) if (match := _PART.fullmatch(part.name))}
     if len(there) > 1 or (there and shards is not None and there != {shards}):
@@ -196,7 +201,8 @@ def _work(
         num_cpus=1, max_retries=retries, retry_exceptions=[CahootsError, OSError], name="cahoots part"
     )
     most = 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
-    waiting, flying, done = list(reversed(tasks)), {}, 0
+    waiting, done = list(reversed(tasks)), 0
+    flying: dict[Any, _Task] = {}
     try:
         while waiting or flying:
             while waiting and len(flying) < most:

@@ -106,7 +106,8 @@ class Result:
             import pandas
         except ImportError:
             raise CahootsError('this needs pandas: pip install "cahoots[pandas]"') from None
-        return pandas.DataFrame(self.columns(what))
+        frame: pandas.DataFrame = pandas.DataFrame(self.columns(what))
+        return frame
 
     def to_polars(self, what: What = "summary") -> polars.DataFrame:
         """Give a table as a frame of polars."""
@@ -169,7 +170,9 @@ class Result:
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         with_reward = any(row.get("normalised_reward_mean") is not None for row in self.summary)
-        head = ["entry", "decisions", "regret", "reward", *(["times random"] if with_reward else []), "transfers", "sent"]
+        head = ["entry", "decisions", "regret", "reward", "times random", "transfers", "sent"]
+        if not with_reward:
+            head.remove("times random")
         rows = []
         for row in self.summary:
             cells = [str(row["label"]), f"{row['steps']:,}", _plus_minus(row["regret_mean"], row["regret_ci95"])]

@@ -77,6 +77,7 @@ pub(super) fn apart<T: Send + 'static>(
         }
         if let Err(error) = py.check_signals() {
             look.stop.store(true, Ordering::Relaxed);
+            own::interrupt(py);
             if raised.replace(error).is_some() {
                 break Ok(Err(LabError::Stopped("stopped at once; finished runs are kept".into())));
             }
@@ -88,6 +89,7 @@ pub(super) fn apart<T: Send + 'static>(
             raised = Some(error);
         }
     };
+    own::resume();
     match (done, raised) {
         (done, Some(error)) => Err(interrupted(py, error, done.ok().and_then(Result::err))),
         (Ok(Ok(value)), None) => {
@@ -95,17 +97,42 @@ pub(super) fn apart<T: Send + 'static>(
             show(progress.as_ref(), &look)?;
             Ok(value)
         }
-        (Ok(Err(error)), None) => Err(own::take_error(py).unwrap_or_else(|| words::python(error))),
-        (Err(panic), None) => Err(own::take_error(py).unwrap_or_else(|| CahootsError::new_err(said(&panic)))),
+        (Ok(Err(error)), None) => Err(failed(py, error)),
+        (Err(panic), None) => {
+            let text = said(&panic);
+            Err(own::error_in(&text).unwrap_or_else(|| CahootsError::new_err(text)))
+        }
     }
 }
 
+/// The user's own exception where it was one, with what is kept as a note to it; and otherwise what the laboratory says.
+fn failed(py: Python<'_>, error: LabError) -> PyErr {
+    let text = error.to_string();
+    let Some(own) = own::error_in(&text) else { return words::python(error) };
+    if let Some((_, kept)) = text.rsplit_once('\n') {
+        // Python 3.10 has no notes.
+        let _ = own.value(py).call_method1("add_note", (words::worded(kept.to_string()),));
+    }
+    own
+}
+
 /// Ctrl-C says what is kept; whatever else was raised stands for itself.
-fn interrupted(py: Python<'_>, error: PyErr, stopped: Option<LabError>) -> PyErr {
-    // What Python code was told when it was interrupted is no news.
-    let _ = own::take_error(py);
-    match stopped {
-        Some(stopped) if error.is_instance_of::<PyKeyboardInterrupt>(py) => words::python(stopped),
+fn interrupted(py: Python<'_>, error: PyErr, ended: Option<LabError>) -> PyErr {
+    let Some(ended) = ended else { return error };
+    let text = ended.to_string();
+    // Python code that was interrupted has failed, but that is no news.
+    let ours = own::error_in(&text).is_some();
+    match ended {
+        _ if !error.is_instance_of::<PyKeyboardInterrupt>(py) => error,
+        LabError::Failed(_) if ours => {
+            let kept =
+                text.rsplit_once('\n').and_then(|(_, kept)| kept.split_once(';')).map(|(kept, _)| kept);
+            let kept = kept.unwrap_or("finished runs are kept");
+            words::python(LabError::Stopped(format!(
+                "stopped: {kept}; the same call with --resume does the rest"
+            )))
+        }
+        LabError::Stopped(_) => words::python(ended),
         _ => error,
     }
 }

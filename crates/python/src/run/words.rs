@@ -23,6 +23,7 @@ pub(super) fn python(error: LabError) -> PyErr {
     })
 }
 
-fn worded(text: String) -> String {
+/// The same text with the words of this package.
+pub(super) fn worded(text: String) -> String {
     WORDS.iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours))
 }
