@@ -1,4 +1,4 @@
-"""How the tests of one's own algorithms and worlds run experiments: in one place, whatever the package offers for it."""
+"""How the tests of one's own algorithms and worlds run experiments: in one place."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ pub(crate) fn take_error(_python: Python<'_>) -> Option<PyErr> {
 pub(crate) fn interrupt(python: Python<'_>) {
     STOP.store(true, Ordering::Relaxed);
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let raise = || python.import("cahoots.own")?.getattr("_raise_in")?.call1((running,));
+    let raise = || python.import("cahoots._own_definition")?.getattr("raise_in")?.call1((running,));
     // Where that cannot be done, the next call ends it.
     let _ = raise();
 }

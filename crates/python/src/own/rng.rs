@@ -126,7 +126,7 @@ impl Rng {
         }
         let Some(p) = p else { return self.draw(|stream| stream.below(n)) };
         let sum: f64 = p.iter().sum();
-        if p.len() as u64 != n || p.iter().any(|p| !(*p >= 0.0)) || (sum - 1.0).abs() > 1e-8 {
+        if p.len() as u64 != n || p.iter().any(|p| p.is_nan() || *p < 0.0) || (sum - 1.0).abs() > 1e-8 {
             return Err(InputError::new_err(format!(
                 "choice: p must be {n} probabilities that add up to 1, not {} that add up to {sum}",
                 p.len()

@@ -160,7 +160,7 @@ impl PythonWorld {
 
 /// The numbers, if all of them can be learned from.
 fn usable<'a>(what: &str, name: &str, numbers: &'a [f64]) -> PyResult<&'a [f64]> {
-    match numbers.iter().find(|number| !(number.abs() <= LARGEST)) {
+    match numbers.iter().find(|number| number.is_nan() || number.abs() > LARGEST) {
         None => Ok(numbers),
         Some(bad) => Err(InputError::new_err(format!(
             "step of {name:?} returned {what} with a {bad}: all must be finite numbers, at most {LARGEST:e}"
