@@ -7,9 +7,10 @@ import multiprocessing
 import pickle
 import threading
 
-import cahoots
 import numpy as np
 import pytest
+
+import cahoots
 from cahoots.learners import Decision, Decisions
 
 PLAIN = {
@@ -114,9 +115,7 @@ def test_disjoint_linucb_takes_the_arms_that_numpy_takes():
         else:
             ours.update(decision.arm, reward, context=context)
         theirs[decision.arm].update(context, reward)
-    np.testing.assert_allclose(
-        ours.coef_, [np.linalg.solve(model.gram, model.moment) for model in theirs], atol=1e-10
-    )
+    np.testing.assert_allclose(ours.coef_, [np.linalg.solve(model.gram, model.moment) for model in theirs], atol=1e-10)
     assert ours.predict_expectations(context) == pytest.approx(
         {arm: model.bounds(context[None])[0] for arm, model in enumerate(theirs)}, abs=1e-9
     )
@@ -150,6 +149,9 @@ def test_batches_are_single_steps_in_a_row(name):
         assert len(batch) == 20
         stated = [np.nan if d.probability is None else d.probability for d in singles]
         np.testing.assert_array_equal(batch.probability, stated)
+        scores = [np.nan if d.score is None else d.score for d in singles]
+        np.testing.assert_array_equal(batch.score, scores)
+        np.testing.assert_array_equal(batch.features, [d.features for d in singles])
         rewards = rng.integers(0, 2, size=20)
         for decision, reward in zip(singles, rewards, strict=True):
             one.update(decision, reward)
@@ -542,6 +544,19 @@ def test_the_probabilities_that_thompson_sampling_states_are_those_it_has():
     # Given the odds, each draw is independent: five standard deviations.
     assert (np.abs(taken - stated) < 5 * np.sqrt(spread)).all()
     assert cahoots.LinTS(dim=3).probabilities(np.eye(3)) is None
+
+
+def test_many_contexts_are_as_one_by_one_whatever_their_number():
+    rng = np.random.default_rng(14)
+    for arms in (1, 3, 9):
+        learner = cahoots.DisjointLinUCB(arms, alpha=0.3)
+        learner.update_many(rng.integers(arms, size=40), rng.normal(size=40), rng.normal(size=(40, DIM)))
+        for count in (1, 7, 8, 255, 256, 257, 600):
+            contexts = rng.normal(size=(count, DIM))
+            batch, twin = learner.decide_many(contexts), copy.deepcopy(learner)
+            singles = [twin.decide(context) for context in contexts]
+            assert batch.arm.tolist() == [single.arm for single in singles]
+            assert batch.score.tolist() == [single.score for single in singles]
 
 
 def test_seeds_differ_and_repeat():

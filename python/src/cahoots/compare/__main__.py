@@ -13,7 +13,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Compares and prints."""
     parser = argparse.ArgumentParser(
         prog="python -m cahoots.compare",
-        description="The same LinUCB work in Cahoots, numpy, MABWiser, contextualbandits and river, interleaved in one run.",
+        description="The same LinUCB work in Cahoots, numpy, MABWiser, contextualbandits and river, in turns.",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--quick", action="store_true", help="few steps: to see that it works, not how fast")

@@ -34,20 +34,21 @@ def compare(*, quick: bool = False, libraries: Sequence[str] | None = None) -> d
     done = []
     for arms, dim in [(5, 4)] if quick else [(10, 10), (10, 50)]:
         one = Problem(arms, dim, alpha=1.0, ridge=1.0, slices=slices, length=length)
-        done.append(_entry("one at a time, a model for each arm", one, names, versions, work.one_at_a_time, work.reference))
-    for arms, dim in [(5, 4)] if quick else [(10, 10)]:
-        many = Problem(arms, dim, alpha=1.0, ridge=1.0, slices=2 if quick else 7, length=rows)
-        course = work.reference(many)
         done.append(
-            _entry(
-                f"{rows} logged rows learned, then {rows} decisions, a model for each arm",
-                many,
-                names,
-                versions,
-                lambda problem, listed, _: work.in_batches(problem, listed, course),
-                lambda problem: work.batch_course(problem, course),
-            )
+            _entry("one at a time, a model for each arm", one, names, versions, work.one_at_a_time, work.reference)
         )
+    many = Problem(*((5, 4) if quick else (10, 10)), alpha=1.0, ridge=1.0, slices=2 if quick else 7, length=rows)
+    course = work.reference(many)
+    done.append(
+        _entry(
+            f"{rows} logged rows learned, then {rows} decisions, a model for each arm",
+            many,
+            names,
+            versions,
+            lambda problem, listed, _: work.in_batches(problem, listed, course),
+            lambda problem: work.batch_course(problem, course),
+        )
+    )
     for arms, dim in [(5, 4)] if quick else [(10, 10), (25, 25)]:
         shared = Problem(arms, dim, alpha=1.0, ridge=1.0, slices=slices, length=length)
         entry = "one at a time, one model over the features of arms"
