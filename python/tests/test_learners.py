@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -309,6 +311,14 @@ def test_parameters_that_cannot_be_are_refused_when_they_are_given(make):
         make()
 
 
+def test_sklearn_sees_what_was_fitted():
+    validation = pytest.importorskip("sklearn.utils.validation")
+    learner = cahoots.Greedy(dim=2)
+    with pytest.raises(pytest.importorskip("sklearn.exceptions").NotFittedError):
+        validation.check_is_fitted(learner)
+    validation.check_is_fitted(learner.fit(None, [1.0], [[1.0, 0.0]]))
+
+
 def test_numpy_numbers_are_numbers():
     learner = cahoots.LinUCB(np.int64(2), alpha=np.float32(0.5), ridge=np.float64(1.0), seed=np.uint8(3))
     assert learner.decide(np.eye(2)).score == pytest.approx(0.5)
@@ -401,6 +411,10 @@ def test_arms_that_cannot_be_are_refused_and_change_nothing(bad, known):
 
 def test_errors_say_where():
     learner = cahoots.LinUCB(dim=2)
+    hidden = np.ma.masked_array(np.eye(2), mask=[[False, False], [False, True]])
+    with pytest.raises(cahoots.InputError, match=r"arms\[1, 1\] is NaN"):
+        learner.decide(hidden)
+    assert learner.decide(np.ma.masked_array(np.eye(2))).arm == 0
     with pytest.raises(cahoots.InputError, match=r"arms\[1, 0\] is NaN"):
         learner.decide(BAD["nan"])
     with pytest.raises(cahoots.InputError, match=r"shape \(k, 2\), not \(2, 3\)|shape \(n, 2\), not \(2, 3\)"):
@@ -629,6 +643,25 @@ def test_the_interpreter_is_free_while_many_decisions_are_made():
     finally:
         done.set()
         counter.join()
+
+
+INTERRUPTED = """
+import threading, _thread, cahoots
+learner = cahoots.ThompsonBeta(arms=50, samples=600)
+threading.Timer(0.3, _thread.interrupt_main).start()
+try:
+    learner.decide_many(10_000_000)
+except KeyboardInterrupt:
+    decided = learner._core.counts()[0]
+    assert 0 < decided < 10_000_000, decided
+    learner.update(learner.decide(), 1.0)
+    print("went on")
+"""
+
+
+def test_ctrl_c_ends_a_long_batch_and_the_learner_goes_on():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "went on\n", done.stderr
 
 
 def elsewhere(pickled, seed):

@@ -2,7 +2,7 @@
 //! read where it lies, all else is copied into that form first.
 
 use cahoots_core::LARGEST;
-use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::error::InputError;
@@ -12,7 +12,9 @@ pub(super) type Floats<'py> = PyReadonlyArrayDyn<'py, f64>;
 
 /// The numbers of `value`, of any shape.
 pub(super) fn floats<'py>(value: &Bound<'py, PyAny>, what: &str) -> PyResult<Floats<'py>> {
-    if let Ok(array) = value.cast::<PyArrayDyn<f64>>()
+    // Subclasses may mean something else by the same numbers.
+    if value.is_exact_instance_of::<PyUntypedArray>()
+        && let Ok(array) = value.cast::<PyArrayDyn<f64>>()
         && array.is_c_contiguous()
         && array.is_aligned()
     {
@@ -20,8 +22,12 @@ pub(super) fn floats<'py>(value: &Bound<'py, PyAny>, what: &str) -> PyResult<Flo
     }
     let numpy = value.py().import("numpy")?;
     let no_array = |e: PyErr| InputError::new_err(format!("{what} must be an array of numbers: {e}"));
-    let array = numpy.call_method1("asarray", (value,)).map_err(no_array)?;
+    let mut array = numpy.call_method1("asarray", (value,)).map_err(no_array)?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    if kind == "f" && numpy.getattr("ma")?.call_method1("isMaskedArray", (value,))?.is_truthy()? {
+        // What is masked is not known: no number, to be refused like any other.
+        array = value.call_method1("filled", (f64::NAN,))?;
+    }
     if !["b", "i", "u", "f"].contains(&kind.as_str()) {
         let dtype = array.getattr("dtype")?;
         return Err(InputError::new_err(format!(

@@ -126,15 +126,13 @@ impl Learner {
     }
 }
 
-impl State {
-    /// Puts the arms of one decision where the learner sees them.
-    fn offer(&mut self, shape: Shape, offer: Offer, numbers: &[f64]) {
-        match offer {
-            Offer::Plain => self.offered.plain = shape.arms,
-            Offer::PerArm => self.offered.features.fill(shape.dim, numbers.chunks_exact(shape.dim)),
-            Offer::Context => {
-                self.offered.features.fill(shape.dim, std::iter::repeat_n(numbers, shape.arms));
-            }
+impl Offer {
+    /// Puts the arms of one decision where a learner sees them.
+    fn put(self, shape: Shape, numbers: &[f64], offered: &mut ArmBuffer) {
+        match self {
+            Offer::Plain => offered.plain = shape.arms,
+            Offer::PerArm => offered.features.fill(shape.dim, numbers.chunks_exact(shape.dim)),
+            Offer::Context => offered.features.fill(shape.dim, std::iter::repeat_n(numbers, shape.arms)),
         }
     }
 }
@@ -191,7 +189,7 @@ impl Learner {
         let numbers = array.as_ref().map_or(Ok(&[][..]), slice)?;
         let (shape, offer) = (self.shape, self.offer);
         let decided = self.with(python, self.is_long(self.arms_in(array.as_ref())), |state| {
-            state.offer(shape, offer, numbers);
+            offer.put(shape, numbers, &mut state.offered);
             state.offered.masked = masked;
             let picked = state.solo.choose(&state.offered)?;
             let kept = Context::from_slice(kept(shape, offer, numbers, picked.arm));
@@ -283,7 +281,7 @@ impl Learner {
         let (array, masked) = (self.offered(arms)?, masks(masked)?);
         let numbers = array.as_ref().map_or(Ok(&[][..]), slice)?;
         let odds = self.with(python, self.is_long(self.arms_in(array.as_ref())), |state| {
-            state.offer(self.shape, self.offer, numbers);
+            self.offer.put(self.shape, numbers, &mut state.offered);
             state.offered.masked = masked;
             state.solo.odds(&state.offered)
         });
@@ -305,12 +303,12 @@ impl Learner {
         let both = self.with(python, self.is_long(count), |state| {
             let mut both = (Vec::with_capacity(count), Vec::with_capacity(count));
             if offer != Offer::PerArm {
-                state.offer(shape, offer, numbers);
+                offer.put(shape, numbers, &mut state.offered);
             }
             for arm in (0..count as u32).map(ArmIndex) {
                 let features = kept(shape, offer, numbers, arm);
                 if offer == Offer::PerArm {
-                    state.offer(shape, offer, features);
+                    offer.put(shape, features, &mut state.offered);
                     state.offered.masked.clear();
                 } else {
                     only(&mut state.offered.masked, arm, count);

@@ -206,6 +206,16 @@ class Base:
         """How many rewards it has learned from."""
         return 0 if self._core is None else self._core.counts()[1]
 
+    def __sklearn_tags__(self) -> Any:
+        """For scikit-learn, which asks every estimator; asked by nobody else."""
+        from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+
+        return BaseEstimator().__sklearn_tags__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """For scikit-learn's `check_is_fitted`."""
+        return self.observations > 0
+
     @property
     def n_features_in_(self) -> int:
         """Features of an arm or of a context, known from the first use on; 0 for plain arms."""

@@ -209,7 +209,7 @@ class DisjointLinUCB(Learner):
         *,
         probabilities: ArrayLike | None = None,
     ) -> None:
-        """Learns from many rewards in their order: of decisions, or of arms ``(n,)`` by position in contexts ``(n, d)``.
+        """Learns from many rewards in their order: of decisions, or of arms, by position, in contexts ``(n, d)``.
 
         >>> import cahoots
         >>> learner = cahoots.DisjointLinUCB(arms=3)

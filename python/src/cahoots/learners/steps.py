@@ -94,8 +94,9 @@ class Learner(Base):
     def update_many(
         self, what: Decisions | ArrayLike, rewards: ArrayLike, *, probabilities: ArrayLike | None = None
     ) -> None:
-        """Learns from many rewards, in their order; if one is refused, none is learned from. `what` are the decisions,
-        or what was pulled: features ``(n, d)``, or positions ``(n,)`` where arms are plain.
+        """Learns from many rewards, in their order. If one is refused, none is learned from; Ctrl-C may come between.
+
+        `what` are the decisions, or what was pulled: features ``(n, d)``, or positions ``(n,)`` where arms are plain.
 
         >>> import cahoots
         >>> learner = cahoots.UCB(arms=3)
