@@ -47,9 +47,17 @@ pub(super) fn slice<'a>(array: &'a Floats<'_>) -> PyResult<&'a [f64]> {
     array.as_slice().map_err(|e| InputError::new_err(e.to_string()))
 }
 
+/// So many numbers are looked at before one is asked for.
+const CHUNK: usize = 256;
+
 /// Refuses what cannot be learned from, and says where it is.
 pub(super) fn usable(values: &[f64], shape: &[usize], what: &str) -> PyResult<()> {
-    let Some(at) = values.iter().position(|value| !(value.abs() <= LARGEST)) else { return Ok(()) };
+    let is_usable = |value: &f64| value.abs() <= LARGEST;
+    // Without a branch per number it vectorises; NaN compares with nothing.
+    let all = |some: &[f64]| some.iter().fold(true, |all, value| all & is_usable(value));
+    let Some(first) = values.chunks(CHUNK).position(|some| !all(some)) else { return Ok(()) };
+    let within = values[first * CHUNK..].iter().position(|value| !is_usable(value)).unwrap_or(0);
+    let at = first * CHUNK + within;
     let mut rest = at;
     let mut place: Vec<String> = Vec::with_capacity(shape.len());
     for &extent in shape.iter().rev() {

@@ -8,10 +8,8 @@ use pyo3::prelude::*;
 
 use super::arrays::{floats, positions, shaped, slice, usable};
 use super::logged::Observed;
-use super::{Learner, Offer, State, kept};
+use super::{Column, Learner, Offer, State, kept};
 use crate::error::InputError;
-
-type Column<'py> = Bound<'py, PyArray1<f64>>;
 
 /// Arms, probabilities, scores, and what each decision keeps.
 pub(super) type Decided<'py> =

@@ -8,6 +8,7 @@ mod solo;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use cahoots_core::arms::ArmError;
 use cahoots_core::{ArmBuffer, ArmIndex, Context};
 use numpy::{PyArray1, PyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -29,6 +30,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Steps of more multiplications than this are made without holding the interpreter.
 const LONG: usize = 1 << 16;
+
+/// An array of one axis.
+type Column<'py> = Bound<'py, PyArray1<f64>>;
 
 /// What a decision is made from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,8 +95,13 @@ impl Learner {
             Offer::Context => shaped(array.shape(), &[dim], "context")?,
             _ => shaped(array.shape(), &[None, dim], "arms")?,
         }
-        usable(slice(&array)?, array.shape(), self.what())?;
         Ok(Some(array))
+    }
+
+    /// Arms that the learner refuses: where they are no numbers, it is said which.
+    fn refusal(&self, error: &ArmError, array: Option<&arrays::Floats<'_>>) -> PyErr {
+        let located = array.map(|array| usable(slice(array)?, array.shape(), self.what()));
+        located.and_then(Result::err).unwrap_or_else(|| InputError::new_err(error.to_string()))
     }
 
     fn what(&self) -> &'static str {
@@ -188,14 +197,15 @@ impl Learner {
         let (array, masked) = (self.offered(arms)?, masks(masked)?);
         let numbers = array.as_ref().map_or(Ok(&[][..]), slice)?;
         let (shape, offer) = (self.shape, self.offer);
-        let decided = self.with(python, self.is_long(self.arms_in(array.as_ref())), |state| {
-            offer.put(shape, numbers, &mut state.offered);
-            state.offered.masked = masked;
-            let picked = state.solo.choose(&state.offered)?;
-            let kept = Context::from_slice(kept(shape, offer, numbers, picked.arm));
-            Ok(Decision::new(picked, state.solo.counts().0, kept))
-        });
-        decided.map_err(|e: cahoots_core::arms::ArmError| InputError::new_err(e.to_string()))
+        let decided: Result<_, ArmError> =
+            self.with(python, self.is_long(self.arms_in(array.as_ref())), |state| {
+                offer.put(shape, numbers, &mut state.offered);
+                state.offered.masked = masked;
+                let picked = state.solo.choose(&state.offered)?;
+                let kept = Context::from_slice(kept(shape, offer, numbers, picked.arm));
+                Ok(Decision::new(picked, state.solo.counts().0, kept))
+            });
+        decided.map_err(|e| self.refusal(&e, array.as_ref()))
     }
 
     /// Learns from the reward of a decision.
@@ -277,7 +287,7 @@ impl Learner {
         python: Python<'py>,
         arms: Option<&Bound<'py, PyAny>>,
         masked: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+    ) -> PyResult<Option<Column<'py>>> {
         let (array, masked) = (self.offered(arms)?, masks(masked)?);
         let numbers = array.as_ref().map_or(Ok(&[][..]), slice)?;
         let odds = self.with(python, self.is_long(self.arms_in(array.as_ref())), |state| {
@@ -285,7 +295,7 @@ impl Learner {
             state.offered.masked = masked;
             state.solo.odds(&state.offered)
         });
-        let odds = odds.map_err(|e| InputError::new_err(e.to_string()))?;
+        let odds = odds.map_err(|e| self.refusal(&e, array.as_ref()))?;
         Ok(odds.map(|odds| PyArray1::from_slice(python, odds.probabilities())))
     }
 
@@ -295,12 +305,12 @@ impl Learner {
         &self,
         python: Python<'py>,
         arms: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<(Column<'py>, Column<'py>)> {
         let array = self.offered(arms)?;
         let numbers = array.as_ref().map_or(Ok(&[][..]), slice)?;
         let count = self.arms_in(array.as_ref());
         let (shape, offer) = (self.shape, self.offer);
-        let both = self.with(python, self.is_long(count), |state| {
+        let both: Result<_, ArmError> = self.with(python, self.is_long(count), |state| {
             let mut both = (Vec::with_capacity(count), Vec::with_capacity(count));
             if offer != Offer::PerArm {
                 offer.put(shape, numbers, &mut state.offered);
@@ -319,8 +329,7 @@ impl Learner {
             }
             Ok(both)
         });
-        let (scores, estimates) =
-            both.map_err(|e: cahoots_core::arms::ArmError| InputError::new_err(e.to_string()))?;
+        let (scores, estimates) = both.map_err(|e| self.refusal(&e, array.as_ref()))?;
         Ok((PyArray1::from_vec(python, scores), PyArray1::from_vec(python, estimates)))
     }
 
