@@ -128,7 +128,7 @@ def test_the_table_says_what_the_report_says(quick):
         assert entry["title"] in text
     for row in rows(quick, "cahoots"):
         assert f"{row['decisions']} of {row['decisions']}" in text
-    assert quick["date"] in text
+    assert quick["date"] in text and f"a {quick['build']} build of Cahoots" in text
 
 
 def test_the_command_writes_json_and_a_file(tmp_path):
@@ -140,7 +140,13 @@ def test_the_command_writes_json_and_a_file(tmp_path):
     assert json.loads(done.stdout)["versions"]["cahoots"] == cahoots.__version__
 
 
+def test_a_command_that_is_not_understood_says_so():
+    command = [sys.executable, "-m", "cahoots.compare", "--slow"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2 and "--slow" in done.stderr
+
+
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("cahoots.compare.compare", lambda quick: compare(quick=True, libraries=["numpy"]))
+    monkeypatch.setattr("cahoots.compare.__main__.compare", lambda quick: compare(quick=True, libraries=["numpy"]))
     assert main(["--quick", "--out", str(tmp_path / "no" / "such.txt")]) == 1
     assert "such.txt" in capsys.readouterr().err

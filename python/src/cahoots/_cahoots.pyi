@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __version__: str
+__optimised__: bool
 
 class CahootsError(Exception): ...
 class InputError(ValueError): ...

@@ -24,6 +24,8 @@ use solo::{Shape, Solo, only, solo};
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Under names that nobody else's class has; users know them from `cahoots.learners`.
     let python = module.py();
+    // Whoever measures learners says what was measured.
+    module.add("__optimised__", !cfg!(debug_assertions))?;
     module.add("SoloLearner", python.get_type::<Learner>())?;
     module.add("SoloDecision", python.get_type::<Decision>())
 }
