@@ -5,14 +5,17 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from typing import ClassVar
 
-import cahoots
 import numpy as np
 import pytest
 
+import cahoots
+
 coba = pytest.importorskip("coba")
-from cahoots.coba import CobaLearner, _flat  # noqa: E402
 from coba.primitives import Categorical  # noqa: E402
+
+from cahoots.coba import CobaLearner, _flat  # noqa: E402
 
 NAMES = [
     ("linucb-alone", {"alpha": 0.5}),
@@ -56,7 +59,7 @@ def bernoulli(index):
 
 
 class Coloured:
-    params = {"kind": "coloured"}
+    params: ClassVar = {"kind": "coloured"}
 
     def read(self):
         return (bernoulli(index) for index in np.random.default_rng(6).integers(3, size=300).tolist())

@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+import subprocess
+import sys
 import threading
 
-import cahoots
 import numpy as np
 import pytest
+
+import cahoots
 from cahoots.learners import Decision, Decisions
 
 PLAIN = {
@@ -114,9 +117,7 @@ def test_disjoint_linucb_takes_the_arms_that_numpy_takes():
         else:
             ours.update(decision.arm, reward, context=context)
         theirs[decision.arm].update(context, reward)
-    np.testing.assert_allclose(
-        ours.coef_, [np.linalg.solve(model.gram, model.moment) for model in theirs], atol=1e-10
-    )
+    np.testing.assert_allclose(ours.coef_, [np.linalg.solve(model.gram, model.moment) for model in theirs], atol=1e-10)
     assert ours.predict_expectations(context) == pytest.approx(
         {arm: model.bounds(context[None])[0] for arm, model in enumerate(theirs)}, abs=1e-9
     )
@@ -150,6 +151,9 @@ def test_batches_are_single_steps_in_a_row(name):
         assert len(batch) == 20
         stated = [np.nan if d.probability is None else d.probability for d in singles]
         np.testing.assert_array_equal(batch.probability, stated)
+        scores = [np.nan if d.score is None else d.score for d in singles]
+        np.testing.assert_array_equal(batch.score, scores)
+        np.testing.assert_array_equal(batch.features, [d.features for d in singles])
         rewards = rng.integers(0, 2, size=20)
         for decision, reward in zip(singles, rewards, strict=True):
             one.update(decision, reward)
@@ -307,6 +311,14 @@ def test_parameters_that_cannot_be_are_refused_when_they_are_given(make):
         make()
 
 
+def test_sklearn_sees_what_was_fitted():
+    validation = pytest.importorskip("sklearn.utils.validation")
+    learner = cahoots.Greedy(dim=2)
+    with pytest.raises(pytest.importorskip("sklearn.exceptions").NotFittedError):
+        validation.check_is_fitted(learner)
+    validation.check_is_fitted(learner.fit(None, [1.0], [[1.0, 0.0]]))
+
+
 def test_numpy_numbers_are_numbers():
     learner = cahoots.LinUCB(np.int64(2), alpha=np.float32(0.5), ridge=np.float64(1.0), seed=np.uint8(3))
     assert learner.decide(np.eye(2)).score == pytest.approx(0.5)
@@ -399,6 +411,10 @@ def test_arms_that_cannot_be_are_refused_and_change_nothing(bad, known):
 
 def test_errors_say_where():
     learner = cahoots.LinUCB(dim=2)
+    hidden = np.ma.masked_array(np.eye(2), mask=[[False, False], [False, True]])
+    with pytest.raises(cahoots.InputError, match=r"arms\[1, 1\] is NaN"):
+        learner.decide(hidden)
+    assert learner.decide(np.ma.masked_array(np.eye(2))).arm == 0
     with pytest.raises(cahoots.InputError, match=r"arms\[1, 0\] is NaN"):
         learner.decide(BAD["nan"])
     with pytest.raises(cahoots.InputError, match=r"shape \(k, 2\), not \(2, 3\)|shape \(n, 2\), not \(2, 3\)"):
@@ -544,6 +560,19 @@ def test_the_probabilities_that_thompson_sampling_states_are_those_it_has():
     assert cahoots.LinTS(dim=3).probabilities(np.eye(3)) is None
 
 
+def test_many_contexts_are_as_one_by_one_whatever_their_number():
+    rng = np.random.default_rng(14)
+    for arms in (1, 3, 9):
+        learner = cahoots.DisjointLinUCB(arms, alpha=0.3)
+        learner.update_many(rng.integers(arms, size=40), rng.normal(size=40), rng.normal(size=(40, DIM)))
+        for count in (1, 7, 8, 255, 256, 257, 600):
+            contexts = rng.normal(size=(count, DIM))
+            batch, twin = learner.decide_many(contexts), copy.deepcopy(learner)
+            singles = [twin.decide(context) for context in contexts]
+            assert batch.arm.tolist() == [single.arm for single in singles]
+            assert batch.score.tolist() == [single.score for single in singles]
+
+
 def test_seeds_differ_and_repeat():
     def drawn(seed):
         return cahoots.Random(arms=10, seed=seed).decide_many(50).arm.tolist()
@@ -614,6 +643,25 @@ def test_the_interpreter_is_free_while_many_decisions_are_made():
     finally:
         done.set()
         counter.join()
+
+
+INTERRUPTED = """
+import threading, _thread, cahoots
+learner = cahoots.ThompsonBeta(arms=50, samples=600)
+threading.Timer(0.3, _thread.interrupt_main).start()
+try:
+    learner.decide_many(10_000_000)
+except KeyboardInterrupt:
+    decided = learner._core.counts()[0]
+    assert 0 < decided < 10_000_000, decided
+    learner.update(learner.decide(), 1.0)
+    print("went on")
+"""
+
+
+def test_ctrl_c_ends_a_long_batch_and_the_learner_goes_on():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "went on\n", done.stderr
 
 
 def elsewhere(pickled, seed):

@@ -15,10 +15,10 @@ How contexts and actions become numbers:
 * sequences are taken apart, however deep; mappings are sparse, each key a feature.
 
 Learners with features per arm are given the interactions that `features` names, as coba's own linear learners are: by
-default a constant, the action's features and all products of the context's with the action's. With sparse features or text
-the columns of the model are given out in the order in which features first occur, and there are `sparse_dim` of them.
-`DisjointLinUCB` is given the context alone; it and learners of plain arms tell actions apart by equality. There are as many
-arms as ``arms=`` says, or as the first decision offers; a later one may offer fewer.
+default a constant, the action's features and all products of the context's with the action's. With sparse features or
+text the columns of the model are given out in the order in which features first occur, and there are `sparse_dim` of
+them. `DisjointLinUCB` is given the context alone; it and learners of plain arms tell actions apart by equality. There
+are as many arms as ``arms=`` says, or as the first decision offers; a later one may offer fewer.
 """
 
 from __future__ import annotations
@@ -29,21 +29,22 @@ from typing import Any
 
 import numpy as np
 
-from cahoots._errors import InputError
-from cahoots.learners import base, linear, plain
+from cahoots._cahoots import InputError
+from cahoots.learners import Learner, either, linear, plain
+from cahoots.learners.base import whole
 
 try:
-    from coba.encodings import InteractionsEncoder
-    from coba.primitives import Categorical, Dense, Sparse, is_batch
+    from coba.encodings import InteractionsEncoder  # type: ignore[import-untyped]
+    from coba.primitives import Categorical, Dense, Sparse, is_batch  # type: ignore[import-untyped]
     from coba.primitives import Learner as CobaProtocol
 except ImportError as error:  # pragma: no cover
     raise ImportError("cahoots.coba needs coba: pip install coba") from error
 
-_CLASSES: dict[str, type[base.Learner]] = {
+_CLASSES: dict[str, type[Learner]] = {
     learner._kind: learner
-    for module in (linear, plain)
+    for module in (either, linear, plain)
     for learner in vars(module).values()
-    if isinstance(learner, type) and issubclass(learner, base.Learner) and hasattr(learner, "_kind")
+    if isinstance(learner, type) and issubclass(learner, Learner) and hasattr(learner, "_kind")
 }
 
 Encoded = list[float] | dict[str, float]
@@ -52,8 +53,9 @@ Encoded = list[float] | dict[str, float]
 class CobaLearner:
     """One of our learners, as coba expects learners to be.
 
-    `learner` is the name of an algorithm that works alone (``"linucb-alone"``, ``"ucb-alone"``, ...) with its parameters, or
-    a learner, which is copied. Plain arms need not be counted: the first decision shows how many there are.
+    `learner` is the name of an algorithm that works alone (``"linucb-alone"``, ``"ucb-alone"``, ...) with its
+    parameters, or a learner, which is copied. Plain arms need not be counted: the first decision shows how many there
+    are.
 
     >>> from cahoots.coba import CobaLearner
     >>> CobaLearner("epsilon-greedy", epsilon=0.2, seed=3).params
@@ -62,15 +64,15 @@ class CobaLearner:
 
     def __init__(
         self,
-        learner: str | base.Learner,
+        learner: str | Learner,
         *,
         features: Sequence[str | float] = (1, "a", "ax"),
         sparse_dim: int = 256,
         **params: Any,
     ) -> None:
         """Of this kind; `features` and `sparse_dim` as the module says."""
-        self._made: base.Learner | None
-        if isinstance(learner, base.Learner):
+        self._made: Learner | None
+        if isinstance(learner, Learner):
             if params:
                 raise InputError(f"the learner has its parameters: leave out {', '.join(params)}")
             self._template = copy.deepcopy(learner).reset()
@@ -89,7 +91,7 @@ class CobaLearner:
         self._form = self._template._form
         self._features = list(features)
         self._encoder = InteractionsEncoder(self._features)
-        self._sparse_dim = base._whole("sparse_dim", sparse_dim, 1)
+        self._sparse_dim = whole("sparse_dim", sparse_dim, 1)
         self._sparse: bool | None = None
         self._columns: dict[str, int] = {}
         self._places: dict[Any, int] = {}
@@ -153,11 +155,11 @@ class CobaLearner:
             raise InputError("actions are expected: at least one, and not a continuum of them")
         return offered
 
-    def _offer(self, context: Any, actions: list[Any]) -> tuple[base.Learner, Any, list[bool] | None, list[int]]:
+    def _offer(self, context: Any, actions: list[Any]) -> tuple[Learner, Any, list[bool] | None, list[int]]:
         """The learner, what it is offered, what it is not, and at which of its places the actions are."""
         if self._form == "per-arm":
-            arms = np.stack([self._row(self._interactions(context, action)) for action in actions])
-            return self._learner(len(actions)), arms, None, list(range(len(actions)))
+            rows = np.stack([self._row(self._interactions(context, action)) for action in actions])
+            return self._learner(len(actions)), rows, None, list(range(len(actions)))
         keys = [_key(action) for action in actions]
         learner = self._learner(len(keys))
         if len(set(keys)) < len(keys):
@@ -173,11 +175,13 @@ class CobaLearner:
         if place is None:
             place = len(self._places)
             if self._made is None or place >= self._made._count():
-                raise InputError(f"the action {key!r} is one more than there are arms ({place}): say how many with arms=")
+                raise InputError(
+                    f"the action {key!r} is one more than there are arms ({place}): say how many with arms="
+                )
             self._places[key] = place
         return place
 
-    def _learner(self, actions: int) -> base.Learner:
+    def _learner(self, actions: int) -> Learner:
         if self._made is None:
             self._made = type(self._template)(**{**self._template.get_params(), "arms": actions})
         return self._made
@@ -185,7 +189,8 @@ class CobaLearner:
     def _interactions(self, context: Any, action: Any) -> Encoded:
         x, a = _flat(context), _flat(action)
         # No context: only what is said of actions, as coba's own learners do.
-        encoded: Encoded = self._encoder.encode(x=x, a=a)
+        encoder: Any = self._encoder
+        encoded: Encoded = encoder.encode(x=x, a=a)
         return encoded
 
     def _row(self, encoded: Encoded) -> Any:
@@ -213,7 +218,9 @@ class CobaLearner:
         if self._counted:
             return f"CobaLearner({self._template!r})"
         given = {name: value for name, value in self.params.items() if name not in ("family", "features")}
-        return f"CobaLearner({self._template._kind!r}, {', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        return (
+            f"CobaLearner({self._template._kind!r}, {', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        )
 
 
 CobaProtocol.register(CobaLearner)

@@ -2,7 +2,7 @@
 //! read where it lies, all else is copied into that form first.
 
 use cahoots_core::LARGEST;
-use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::error::InputError;
@@ -12,7 +12,9 @@ pub(super) type Floats<'py> = PyReadonlyArrayDyn<'py, f64>;
 
 /// The numbers of `value`, of any shape.
 pub(super) fn floats<'py>(value: &Bound<'py, PyAny>, what: &str) -> PyResult<Floats<'py>> {
-    if let Ok(array) = value.cast::<PyArrayDyn<f64>>()
+    // Subclasses may mean something else by the same numbers.
+    if value.is_exact_instance_of::<PyUntypedArray>()
+        && let Ok(array) = value.cast::<PyArrayDyn<f64>>()
         && array.is_c_contiguous()
         && array.is_aligned()
     {
@@ -20,8 +22,12 @@ pub(super) fn floats<'py>(value: &Bound<'py, PyAny>, what: &str) -> PyResult<Flo
     }
     let numpy = value.py().import("numpy")?;
     let no_array = |e: PyErr| InputError::new_err(format!("{what} must be an array of numbers: {e}"));
-    let array = numpy.call_method1("asarray", (value,)).map_err(no_array)?;
+    let mut array = numpy.call_method1("asarray", (value,)).map_err(no_array)?;
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    if kind == "f" && numpy.getattr("ma")?.call_method1("isMaskedArray", (value,))?.is_truthy()? {
+        // What is masked is not known: no number, to be refused like any other.
+        array = value.call_method1("filled", (f64::NAN,))?;
+    }
     if !["b", "i", "u", "f"].contains(&kind.as_str()) {
         let dtype = array.getattr("dtype")?;
         return Err(InputError::new_err(format!(
@@ -41,9 +47,17 @@ pub(super) fn slice<'a>(array: &'a Floats<'_>) -> PyResult<&'a [f64]> {
     array.as_slice().map_err(|e| InputError::new_err(e.to_string()))
 }
 
+/// So many numbers are looked at before one is asked for.
+const CHUNK: usize = 256;
+
 /// Refuses what cannot be learned from, and says where it is.
 pub(super) fn usable(values: &[f64], shape: &[usize], what: &str) -> PyResult<()> {
-    let Some(at) = values.iter().position(|value| !(value.abs() <= LARGEST)) else { return Ok(()) };
+    let is_usable = |value: &f64| value.abs() <= LARGEST;
+    // Without a branch per number it vectorises; NaN compares with nothing.
+    let all = |some: &[f64]| some.iter().fold(true, |all, value| all & is_usable(value));
+    let Some(first) = values.chunks(CHUNK).position(|some| !all(some)) else { return Ok(()) };
+    let within = values[first * CHUNK..].iter().position(|value| !is_usable(value)).unwrap_or(0);
+    let at = first * CHUNK + within;
     let mut rest = at;
     let mut place: Vec<String> = Vec::with_capacity(shape.len());
     for &extent in shape.iter().rev() {

@@ -1,25 +1,27 @@
 //! Many decisions, many observations, one crossing.
 
+use std::time::{Duration, Instant};
+
 use cahoots_core::arms::ArmError;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use super::arrays::{floats, positions, shaped, slice, usable};
 use super::logged::Observed;
-use super::{Learner, Offer, State, kept};
+use super::{Column, Learner, Offer, State, kept};
 use crate::error::InputError;
-
-type Column<'py> = Bound<'py, PyArray1<f64>>;
 
 /// Arms, probabilities, scores, and what each decision keeps.
 pub(super) type Decided<'py> =
     (Bound<'py, PyArray1<i64>>, Column<'py>, Column<'py>, Bound<'py, PyArray2<f64>>);
 
-/// Between so many multiplications or so, signals are looked at.
-const BREATH: usize = 1 << 25;
+/// So often signals are looked at.
+const BREATH: Duration = Duration::from_millis(50);
 
 /// So many contexts are looked at together, where that is quicker: they stay in a near cache.
 const TOGETHER: usize = 256;
+/// And not more than give so many bounds.
+const BOUNDS: usize = 1 << 20;
 
 /// A probability that an arm can have been taken with.
 pub(super) fn probable(probability: Option<f64>) -> PyResult<Option<f64>> {
@@ -69,26 +71,36 @@ pub(super) fn decide<'py>(
         .map_err(|_| InputError::new_err("too many decisions for this machine's memory"))?;
     let (mut probabilities, mut scores) = (Vec::with_capacity(count), Vec::with_capacity(count));
     let mut features: Vec<f64> = Vec::with_capacity(count * kept_dim);
-    let breath = (BREATH / (width.max(shape.arms).max(1) * shape.dim.max(1))).max(1);
-    for start in (0..count).step_by(breath) {
-        let end = (start + breath).min(count);
-        python
-            .detach(|| {
-                let mut state = learner.lock();
-                state.offered.masked.clear();
-                for row in start..end {
-                    let offered = &numbers[row * width..][..width];
-                    state.offer(shape, offer, offered);
-                    let state = &mut *state;
-                    let picked = state.solo.choose(&state.offered)?;
-                    taken.push(picked.arm.index() as i64);
-                    probabilities.push(picked.probability.unwrap_or(f64::NAN));
-                    scores.push(picked.score.unwrap_or(f64::NAN));
-                    features.extend_from_slice(kept(shape, offer, offered, picked.arm));
+    while taken.len() < count {
+        let decided = python.detach(|| {
+            let begun = Instant::now();
+            let mut state = learner.lock();
+            let State { solo, offered } = &mut *state;
+            offered.masked.clear();
+            while taken.len() < count && begun.elapsed() < BREATH {
+                let (row, together) = (taken.len(), (BOUNDS / shape.arms.max(1)).clamp(1, TOGETHER));
+                let rows = &numbers[row * width..(row + together).min(count) * width];
+                if offer == Offer::Context {
+                    offered.features.fill(width, rows.chunks_exact(width));
+                    if let Some(chosen) = solo.choose_each(&offered.features) {
+                        taken.extend(chosen.iter().map(|(arm, _)| arm.index() as i64));
+                        probabilities.extend(chosen.iter().map(|_| 1.0));
+                        scores.extend(chosen.iter().map(|(_, score)| score));
+                        features.extend_from_slice(rows);
+                        continue;
+                    }
                 }
-                Ok(())
-            })
-            .map_err(|e: ArmError| InputError::new_err(e.to_string()))?;
+                let one = &rows[..width];
+                offer.put(shape, one, offered);
+                let picked = solo.choose(offered)?;
+                taken.push(picked.arm.index() as i64);
+                probabilities.push(picked.probability.unwrap_or(f64::NAN));
+                scores.push(picked.score.unwrap_or(f64::NAN));
+                features.extend_from_slice(kept(shape, offer, one, picked.arm));
+            }
+            Ok(())
+        });
+        decided.map_err(|e: ArmError| InputError::new_err(e.to_string()))?;
         python.check_signals()?;
     }
     let features = PyArray1::from_vec(python, features).reshape([count, kept_dim])?;
@@ -96,7 +108,7 @@ pub(super) fn decide<'py>(
     Ok((PyArray1::from_vec(python, taken), column(probabilities), column(scores), features))
 }
 
-/// Learns from all of them, or refuses them all.
+/// Learns from all of them, or refuses them all; who is interrupted has learned from the first of them.
 pub(super) fn update(
     learner: &Learner,
     python: Python<'_>,
@@ -150,16 +162,22 @@ pub(super) fn update(
             Some(stated)
         }
     };
-    python.detach(|| {
-        let mut state = learner.lock();
-        for row in 0..count {
-            let observed = Observed {
-                arm: arms.as_ref().map_or(0, |arms| arms[row]),
-                features: &numbers[row * width..][..width],
-                probability: stated.map(|stated| stated[row]).filter(|p| !p.is_nan()),
-            };
-            state.solo.observe(observed, rewards[row]);
-        }
-    });
+    let mut row = 0;
+    while row < count {
+        python.detach(|| {
+            let begun = Instant::now();
+            let mut state = learner.lock();
+            while row < count && begun.elapsed() < BREATH {
+                let observed = Observed {
+                    arm: arms.as_ref().map_or(0, |arms| arms[row]),
+                    features: &numbers[row * width..][..width],
+                    probability: stated.map(|stated| stated[row]).filter(|p| !p.is_nan()),
+                };
+                state.solo.observe(observed, rewards[row]);
+                row += 1;
+            }
+        });
+        python.check_signals()?;
+    }
     Ok(())
 }

@@ -8,6 +8,7 @@ mod solo;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use cahoots_core::arms::ArmError;
 use cahoots_core::{ArmBuffer, ArmIndex, Context};
 use numpy::{PyArray1, PyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -20,8 +21,20 @@ use arrays::{floats, masks, no_arm, shaped, slice, usable};
 use logged::Observed;
 use solo::{Shape, Solo, only, solo};
 
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    // Under names that nobody else's class has; users know them from `cahoots.learners`.
+    let python = module.py();
+    // Whoever measures learners says what was measured.
+    module.add("__optimised__", !cfg!(debug_assertions))?;
+    module.add("SoloLearner", python.get_type::<Learner>())?;
+    module.add("SoloDecision", python.get_type::<Decision>())
+}
+
 /// Steps of more multiplications than this are made without holding the interpreter.
 const LONG: usize = 1 << 16;
+
+/// An array of one axis.
+type Column<'py> = Bound<'py, PyArray1<f64>>;
 
 /// What a decision is made from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,8 +97,13 @@ impl Learner {
             Offer::Context => shaped(array.shape(), &[dim], "context")?,
             _ => shaped(array.shape(), &[None, dim], "arms")?,
         }
-        usable(slice(&array)?, array.shape(), self.what())?;
         Ok(Some(array))
+    }
+
+    /// Arms that the learner refuses: where they are no numbers, it is said which.
+    fn refusal(&self, error: &ArmError, array: Option<&arrays::Floats<'_>>) -> PyErr {
+        let located = array.map(|array| usable(slice(array)?, array.shape(), self.what()));
+        located.and_then(Result::err).unwrap_or_else(|| InputError::new_err(error.to_string()))
     }
 
     fn what(&self) -> &'static str {
@@ -119,15 +137,13 @@ impl Learner {
     }
 }
 
-impl State {
-    /// Puts the arms of one decision where the learner sees them.
-    fn offer(&mut self, shape: Shape, offer: Offer, numbers: &[f64]) {
-        match offer {
-            Offer::Plain => self.offered.plain = shape.arms,
-            Offer::PerArm => self.offered.features.fill(shape.dim, numbers.chunks_exact(shape.dim)),
-            Offer::Context => {
-                self.offered.features.fill(shape.dim, std::iter::repeat_n(numbers, shape.arms));
-            }
+impl Offer {
+    /// Puts the arms of one decision where a learner sees them.
+    fn put(self, shape: Shape, numbers: &[f64], offered: &mut ArmBuffer) {
+        match self {
+            Offer::Plain => offered.plain = shape.arms,
+            Offer::PerArm => offered.features.fill(shape.dim, numbers.chunks_exact(shape.dim)),
+            Offer::Context => offered.features.fill(shape.dim, std::iter::repeat_n(numbers, shape.arms)),
         }
     }
 }
@@ -183,14 +199,15 @@ impl Learner {
         let (array, masked) = (self.offered(arms)?, masks(masked)?);
         let numbers = array.as_ref().map_or(Ok(&[][..]), slice)?;
         let (shape, offer) = (self.shape, self.offer);
-        let decided = self.with(python, self.is_long(self.arms_in(array.as_ref())), |state| {
-            state.offer(shape, offer, numbers);
-            state.offered.masked = masked;
-            let picked = state.solo.choose(&state.offered)?;
-            let kept = Context::from_slice(kept(shape, offer, numbers, picked.arm));
-            Ok(Decision::new(picked, state.solo.counts().0, kept))
-        });
-        decided.map_err(|e: cahoots_core::arms::ArmError| InputError::new_err(e.to_string()))
+        let decided: Result<_, ArmError> =
+            self.with(python, self.is_long(self.arms_in(array.as_ref())), |state| {
+                offer.put(shape, numbers, &mut state.offered);
+                state.offered.masked = masked;
+                let picked = state.solo.choose(&state.offered)?;
+                let kept = Context::from_slice(kept(shape, offer, numbers, picked.arm));
+                Ok(Decision::new(picked, state.solo.counts().0, kept))
+            });
+        decided.map_err(|e| self.refusal(&e, array.as_ref()))
     }
 
     /// Learns from the reward of a decision.
@@ -272,15 +289,15 @@ impl Learner {
         python: Python<'py>,
         arms: Option<&Bound<'py, PyAny>>,
         masked: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+    ) -> PyResult<Option<Column<'py>>> {
         let (array, masked) = (self.offered(arms)?, masks(masked)?);
         let numbers = array.as_ref().map_or(Ok(&[][..]), slice)?;
         let odds = self.with(python, self.is_long(self.arms_in(array.as_ref())), |state| {
-            state.offer(self.shape, self.offer, numbers);
+            self.offer.put(self.shape, numbers, &mut state.offered);
             state.offered.masked = masked;
             state.solo.odds(&state.offered)
         });
-        let odds = odds.map_err(|e| InputError::new_err(e.to_string()))?;
+        let odds = odds.map_err(|e| self.refusal(&e, array.as_ref()))?;
         Ok(odds.map(|odds| PyArray1::from_slice(python, odds.probabilities())))
     }
 
@@ -290,20 +307,20 @@ impl Learner {
         &self,
         python: Python<'py>,
         arms: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<(Column<'py>, Column<'py>)> {
         let array = self.offered(arms)?;
         let numbers = array.as_ref().map_or(Ok(&[][..]), slice)?;
         let count = self.arms_in(array.as_ref());
         let (shape, offer) = (self.shape, self.offer);
-        let both = self.with(python, self.is_long(count), |state| {
+        let both: Result<_, ArmError> = self.with(python, self.is_long(count), |state| {
             let mut both = (Vec::with_capacity(count), Vec::with_capacity(count));
             if offer != Offer::PerArm {
-                state.offer(shape, offer, numbers);
+                offer.put(shape, numbers, &mut state.offered);
             }
             for arm in (0..count as u32).map(ArmIndex) {
                 let features = kept(shape, offer, numbers, arm);
                 if offer == Offer::PerArm {
-                    state.offer(shape, offer, features);
+                    offer.put(shape, features, &mut state.offered);
                     state.offered.masked.clear();
                 } else {
                     only(&mut state.offered.masked, arm, count);
@@ -314,8 +331,7 @@ impl Learner {
             }
             Ok(both)
         });
-        let (scores, estimates) =
-            both.map_err(|e: cahoots_core::arms::ArmError| InputError::new_err(e.to_string()))?;
+        let (scores, estimates) = both.map_err(|e| self.refusal(&e, array.as_ref()))?;
         Ok((PyArray1::from_vec(python, scores), PyArray1::from_vec(python, estimates)))
     }
 

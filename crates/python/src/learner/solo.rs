@@ -13,7 +13,7 @@ use cahoots_core::arms::ArmError;
 use cahoots_core::policy::Distribution;
 use cahoots_core::{
     Algorithm, ArmBuffer, ArmIndex, Cx, Effects, Keys, Learner, Machine, NodeId, ParamError, Picked,
-    Positions, Seat, Seats, Setting, UserId, snapshot,
+    Positions, Seat, Seats, Setting, Tiles, UserId, snapshot,
 };
 use serde::{Deserialize, Serialize};
 

@@ -22,18 +22,23 @@ class Model(Protocol):
 
     def prepare(self, contexts: Floats) -> list[Any]:
         """Contexts in the form in which a user of the library has them; not timed."""
+        ...
 
     def decide(self, context: Any) -> int:
         """The arm that it would take."""
+        ...
 
     def update(self, arm: int, context: Any, reward: float) -> None:
         """Learns from one reward."""
+        ...
 
     def fit(self, arms: Places, contexts: Floats, rewards: Floats) -> None:
         """Learns from all of them."""
+        ...
 
     def predict(self, contexts: Floats) -> Any:
         """The arms that it would take."""
+        ...
 
 
 class Ours:
@@ -169,7 +174,7 @@ class ContextualBandits:
 
 
 class River:
-    """`river.bandit.LinUCBDisjoint`, whose bound is mean + sqrt(1 / beta + x' S x) and has no alpha; one row at a time."""
+    """`river.bandit.LinUCBDisjoint`, whose bound is mean + sqrt(1 / beta + x' S x), without alpha; row by row."""
 
     def __init__(self, arms: int, dim: int, alpha: float, ridge: float) -> None:
         """A new one."""

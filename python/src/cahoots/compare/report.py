@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cahoots._errors import InputError
+from cahoots._cahoots import InputError, __optimised__
 from cahoots.compare import work
 from cahoots.compare.libraries import DIFFERS, LIBRARIES, PER_ARM, version
 from cahoots.compare.work import Course, Found, Problem
@@ -23,7 +23,7 @@ def compare(*, quick: bool = False, libraries: Sequence[str] | None = None) -> d
 
     >>> from cahoots.compare import compare
     >>> sorted(compare(quick=True, libraries=["cahoots"]))
-    ['date', 'machine', 'python', 'versions', 'work']
+    ['build', 'date', 'machine', 'python', 'versions', 'work']
     """
     names = list(LIBRARIES) if libraries is None else list(libraries)
     unknown = [name for name in names if name not in LIBRARIES]
@@ -34,20 +34,21 @@ def compare(*, quick: bool = False, libraries: Sequence[str] | None = None) -> d
     done = []
     for arms, dim in [(5, 4)] if quick else [(10, 10), (10, 50)]:
         one = Problem(arms, dim, alpha=1.0, ridge=1.0, slices=slices, length=length)
-        done.append(_entry("one at a time, a model for each arm", one, names, versions, work.one_at_a_time, work.reference))
-    for arms, dim in [(5, 4)] if quick else [(10, 10)]:
-        many = Problem(arms, dim, alpha=1.0, ridge=1.0, slices=2 if quick else 7, length=rows)
-        course = work.reference(many)
         done.append(
-            _entry(
-                f"{rows} logged rows learned, then {rows} decisions, a model for each arm",
-                many,
-                names,
-                versions,
-                lambda problem, listed, _: work.in_batches(problem, listed, course),
-                lambda problem: work.batch_course(problem, course),
-            )
+            _entry("one at a time, a model for each arm", one, names, versions, work.one_at_a_time, work.reference)
         )
+    many = Problem(*((5, 4) if quick else (10, 10)), alpha=1.0, ridge=1.0, slices=2 if quick else 7, length=rows)
+    course = work.reference(many)
+    done.append(
+        _entry(
+            f"{rows} logged rows learned, then {rows} decisions, a model for each arm",
+            many,
+            names,
+            versions,
+            lambda problem, listed, _: work.in_batches(problem, listed, course),
+            lambda problem: work.batch_course(problem, course),
+        )
+    )
     for arms, dim in [(5, 4)] if quick else [(10, 10), (25, 25)]:
         shared = Problem(arms, dim, alpha=1.0, ridge=1.0, slices=slices, length=length)
         entry = "one at a time, one model over the features of arms"
@@ -60,6 +61,7 @@ def compare(*, quick: bool = False, libraries: Sequence[str] | None = None) -> d
         "date": datetime.date.today().isoformat(),
         "machine": f"{os.cpu_count()} cores, {platform.machine()}",
         "python": platform.python_version(),
+        "build": "release" if __optimised__ else "development",
         "versions": versions,
         "work": done,
     }
@@ -149,5 +151,8 @@ def table(report: dict[str, Any]) -> str:
                 note += "; ..."
             lines.append(f"| {name} | {row['microseconds']:.3g} | {ratio} | {same} | {note} |")
         lines.append("")
-    lines.append(f"{report['date']}, Python {report['python']}, {report['machine']}")
+    # A development build is slower: whoever reads the figures has to know.
+    lines.append(
+        f"{report['date']}, Python {report['python']}, {report['machine']}, a {report['build']} build of Cahoots"
+    )
     return "\n".join(lines)

@@ -34,12 +34,14 @@ class Problem:
     def contexts(self) -> Floats:
         """One for each step."""
         rng = np.random.default_rng(self.seed)
-        return rng.normal(size=(self.slices * self.length, self.dim)) / np.sqrt(self.dim)
+        scale = float(np.sqrt(self.dim))
+        return rng.normal(size=(self.slices * self.length, self.dim)) / scale
 
     def offered(self) -> Floats:
         """Features of arms for each step."""
         rng = np.random.default_rng(self.seed)
-        return rng.normal(size=(self.slices * self.length, self.arms, self.dim)) / np.sqrt(self.dim)
+        scale = float(np.sqrt(self.dim))
+        return rng.normal(size=(self.slices * self.length, self.arms, self.dim)) / scale
 
     def reward(self, rng: np.random.Generator, chance: float) -> float:
         """0 or 1, which all libraries take."""

@@ -1,4 +1,4 @@
-"""Learners of linear models, and those that take either kind of arms."""
+"""Learners of linear models."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cahoots._errors import InputError
-from cahoots._cahoots import Decision
-from cahoots.learners.base import Decisions, Form, Learner
+from cahoots._cahoots import InputError
+from cahoots._cahoots import SoloDecision as Decision
+from cahoots.learners.base import Arms, Form
+from cahoots.learners.steps import Decisions, Learner
 
 Radius = float | Literal["log-det", "count"]
-Arms = int | Sequence[Hashable]
 
 
 class LinUCB(Learner):
     """The arm of the highest upper confidence bound, by one ridge regression over the features of arms.
 
-    `alpha` (or `radius`, which is the same with a number) is a fixed confidence radius: an arm's score is its estimate plus
-    alpha times sqrt(x' V^-1 x), where V = ridge I + sum of x x'. Without one, the radius is that of the theory for rewards
-    of sub-Gaussian scale `reward_noise` (0.1 when absent): from the determinant of V (``radius="log-det"``) or from the
-    number of observations (``"count"``). With `epsilon`, any arm is taken with that probability.
+    `alpha` (or `radius`, which is the same with a number) is a fixed confidence radius: an arm's score is its estimate
+    plus alpha times sqrt(x' V^-1 x), where V = ridge I + sum of x x'. Without one, the radius is that of the theory for
+    rewards of sub-Gaussian scale `reward_noise` (0.1 when absent): from the determinant of V (``radius="log-det"``) or
+    from the number of observations (``"count"``). With `epsilon`, any arm is taken with that probability.
 
     >>> import numpy as np, cahoots
     >>> rng = np.random.default_rng(0)
@@ -65,14 +65,17 @@ class LinUCB(Learner):
         alpha, radius = settings.pop("alpha"), settings.pop("radius")
         if alpha is not None and radius is not None:
             raise InputError("give alpha or radius, not both: alpha is a radius that is a number")
-        return {**settings, "radius": _radius("alpha" if radius is None else "radius", alpha if radius is None else radius)}
+        return {
+            **settings,
+            "radius": _radius("alpha" if radius is None else "radius", alpha if radius is None else radius),
+        }
 
 
 class LinTS(Learner):
     """Linear Thompson sampling: the best arm of a model drawn from N(estimate, sampling_scale^2 V^-1).
 
-    `sampling_scale` is `reward_noise` when absent, and that is 0.1. With `samples`, so many models are drawn and then one
-    of them, so that the probability of the arm can be stated; otherwise `Decision.probability` is None.
+    `sampling_scale` is `reward_noise` when absent, and that is 0.1. With `samples`, so many models are drawn and then
+    one of them, so that the probability of the arm can be stated; otherwise `Decision.probability` is None.
 
     >>> import cahoots
     >>> learner = cahoots.LinTS(dim=2, sampling_scale=0.5, seed=7)
@@ -148,7 +151,9 @@ class DisjointLinUCB(Learner):
     def _form(self) -> Form:
         return "context"
 
-    def decide(self, context: ArrayLike | None = None, *, masked: Sequence[bool] | None = None) -> Decision:  # type: ignore[override]
+    def decide(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, context: ArrayLike | None = None, *, masked: Sequence[bool] | None = None
+    ) -> Decision:
         """Decides in a context ``(d,)``.
 
         >>> import cahoots
@@ -160,7 +165,9 @@ class DisjointLinUCB(Learner):
             core = self._begin(context)
         return core.decide(context, masked)
 
-    def decide_many(self, contexts: ArrayLike | int) -> Decisions:  # type: ignore[override]
+    def decide_many(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, contexts: ArrayLike | int
+    ) -> Decisions:
         """Decides in many contexts ``(n, d)`` with what is known now.
 
         >>> import numpy as np, cahoots
@@ -202,7 +209,7 @@ class DisjointLinUCB(Learner):
         *,
         probabilities: ArrayLike | None = None,
     ) -> None:
-        """Learns from many rewards, in their order: of decisions, or of arms at positions ``(n,)`` in contexts ``(n, d)``.
+        """Learns from many rewards in their order: of decisions, or of arms, by position, in contexts ``(n, d)``.
 
         >>> import cahoots
         >>> learner = cahoots.DisjointLinUCB(arms=3)
@@ -218,9 +225,7 @@ class DisjointLinUCB(Learner):
         core = self._begin(contexts) if self._core is None else self._core
         core.update_many(rewards, what, contexts, probabilities)
 
-    def partial_fit(
-        self, decisions: Any, rewards: ArrayLike, contexts: ArrayLike | None = None
-    ) -> DisjointLinUCB:
+    def partial_fit(self, decisions: Any, rewards: ArrayLike, contexts: ArrayLike | None = None) -> DisjointLinUCB:
         """Learns from logged decisions (labels of arms), their rewards and their contexts ``(n, d)``, in their order.
 
         >>> import cahoots
@@ -254,160 +259,6 @@ class DisjointLinUCB(Learner):
         if contexts is None or len(np.shape(contexts)) < 2:
             return dict(zip(self.labels, self._expectations(contexts).tolist(), strict=True))
         return [self.predict_expectations(context) for context in np.asarray(contexts)]
-
-
-class _Either(Learner):
-    """Features per arm, or plain arms where `arms` is given."""
-
-    dim: int | None
-    arms: Arms | None
-
-    @property
-    def _form(self) -> Form:
-        return "per-arm" if self.arms is None else "plain"
-
-    def _given_dim(self) -> int | None:
-        if self.arms is not None and self.dim is not None:
-            raise InputError("give arms (plain arms) or dim (features per arm), not both")
-        return super()._given_dim()
-
-
-class Greedy(_Either):
-    """The arm of the highest estimate, always: by a ridge regression over features, or by mean rewards of plain arms.
-
-    >>> import cahoots
-    >>> learner = cahoots.Greedy(arms=2)
-    >>> learner.update_many([0, 1], [0.0, 1.0])
-    >>> learner.decide().arm
-    1
-    """
-
-    _kind = "greedy"
-
-    def __init__(
-        self, *, ridge: float = 0.1, dim: int | None = None, arms: Arms | None = None, seed: int = 0
-    ) -> None:
-        """Features of `dim` numbers (the first use tells, where neither is given), or plain `arms`."""
-        self.ridge = ridge
-        self.dim = dim
-        self.arms = arms
-        self.seed = seed
-        self._start()
-
-
-class EpsilonGreedy(_Either):
-    """The arm of the highest estimate, and with probability `epsilon` any arm.
-
-    >>> import cahoots
-    >>> learner = cahoots.EpsilonGreedy(epsilon=0.2, arms=2)
-    >>> learner.update_many([0, 1], [0.0, 1.0])
-    >>> learner.probabilities()
-    array([0.1, 0.9])
-    """
-
-    _kind = "epsilon-greedy"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.1,
-        ridge: float = 0.1,
-        dim: int | None = None,
-        arms: Arms | None = None,
-        seed: int = 0,
-    ) -> None:
-        """Features of `dim` numbers (the first use tells, where neither is given), or plain `arms`."""
-        self.epsilon = epsilon
-        self.ridge = ridge
-        self.dim = dim
-        self.arms = arms
-        self.seed = seed
-        self._start()
-
-
-class Softmax(_Either):
-    """Arms as likely as exp(estimate / temperature); with probability `epsilon` any arm.
-
-    >>> import cahoots
-    >>> learner = cahoots.Softmax(temperature=0.5, arms=2)
-    >>> learner.update_many([0, 1], [0.0, 1.0])
-    >>> learner.probabilities().round(3)
-    array([0.119, 0.881])
-    """
-
-    _kind = "softmax"
-
-    def __init__(
-        self,
-        *,
-        temperature: float = 0.1,
-        epsilon: float = 0.0,
-        ridge: float = 0.1,
-        dim: int | None = None,
-        arms: Arms | None = None,
-        seed: int = 0,
-    ) -> None:
-        """Features of `dim` numbers (the first use tells, where neither is given), or plain `arms`."""
-        self.temperature = temperature
-        self.epsilon = epsilon
-        self.ridge = ridge
-        self.dim = dim
-        self.arms = arms
-        self.seed = seed
-        self._start()
-
-
-class IGW(_Either):
-    """Inverse-gap weighting (SquareCB): 1 / (k + gamma gap) for each arm but the best, which has the rest; after n
-    observations gamma is gap_weight n^gap_exponent.
-
-    >>> import cahoots
-    >>> learner = cahoots.IGW(gap_weight=2.0, gap_exponent=0.0, arms=2)
-    >>> learner.update_many([0, 1], [0.0, 1.0])
-    >>> learner.probabilities()
-    array([0.25, 0.75])
-    """
-
-    _kind = "igw"
-
-    def __init__(
-        self,
-        *,
-        gap_weight: float = 10.0,
-        gap_exponent: float = 0.5,
-        epsilon: float = 0.0,
-        ridge: float = 0.1,
-        dim: int | None = None,
-        arms: Arms | None = None,
-        seed: int = 0,
-    ) -> None:
-        """Features of `dim` numbers (the first use tells, where neither is given), or plain `arms`."""
-        self.gap_weight = gap_weight
-        self.gap_exponent = gap_exponent
-        self.epsilon = epsilon
-        self.ridge = ridge
-        self.dim = dim
-        self.arms = arms
-        self.seed = seed
-        self._start()
-
-
-class Random(_Either):
-    """Any arm, each as likely: what everything else must beat.
-
-    >>> import cahoots
-    >>> cahoots.Random(arms=4).decide().probability
-    0.25
-    """
-
-    _kind = "random"
-
-    def __init__(self, *, dim: int | None = None, arms: Arms | None = None, seed: int = 0) -> None:
-        """Features of `dim` numbers (the first use tells, where neither is given), or plain `arms`."""
-        self.dim = dim
-        self.arms = arms
-        self.seed = seed
-        self._start()
 
 
 def _radius(name: str, radius: Any) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from cahoots._errors import InputError
-from cahoots.learners.base import Form, Learner
-from cahoots.learners.linear import Arms
+from cahoots._cahoots import InputError
+from cahoots.learners.base import Arms, Form
+from cahoots.learners.steps import Learner
 
 
 class _Plain(Learner):
@@ -102,8 +102,9 @@ class ThompsonBeta(_Plain):
 class Exp3(_Plain):
     """Exp3 (Auer et al. 2002), for rewards in [0, 1] that nobody need have drawn.
 
-    `mixing` is gamma, the share of arms at random; from `pulls`, how many decisions it will make, when absent. A reward is
-    divided by the probability of its arm: that of the decision, the one that is given to `update`, or the present one.
+    `mixing` is gamma, the share of arms at random; from `pulls`, how many decisions it will make, when absent. A reward
+    is divided by the probability of its arm: that of the decision, the one that is given to `update`, or the present
+    one.
 
     >>> import cahoots
     >>> learner = cahoots.Exp3(arms=2, mixing=0.1)
