@@ -120,10 +120,11 @@ def test_a_killed_client_goes_on_and_every_acknowledged_reward_is_merged_once(
 
 def test_decisions_offline_then_the_coordinator_comes(tmp_path: Path) -> None:
     given = {**TERMS, "params": {"ratio": 1.0, "policy": "greedy"}}
-    where = {"store": tmp_path / "hub", "sync": "memory", "federation": "shops"}
-    make = lambda listen: cahoots.Coordinator(  # noqa: E731
-        "async-linucb", given["params"], clients=3, dim=2, arms=3, listen=listen, **where
-    )
+    where: dict[str, Any] = {"store": tmp_path / "hub", "sync": "memory", "federation": "shops"}
+
+    def make(listen: str) -> cahoots.Coordinator:
+        return cahoots.Coordinator("async-linucb", given["params"], clients=3, dim=2, arms=3, listen=listen, **where)
+
     with make("127.0.0.1:0") as hub:
         address = hub.address
     client = cahoots.Client(
@@ -156,12 +157,14 @@ def test_who_does_not_know_the_terms_says_so(tmp_path: Path) -> None:
 def test_propensities_add_up_to_one_and_are_the_frequencies(tmp_path: Path) -> None:
     terms = {**TERMS, "params": {"ratio": 1.0, "policy": "softmax", "temperature": 0.5}}
     with cahoots.Client("shops", 0, store=tmp_path / "c", sync="memory", **terms) as client:
-        for arm, reward in [(0, 1.0), (1, 0.2), (2, 0.5)] * 3:
-            client.decide(ARMS, masked=[other for other in range(3) if other != arm]).reward(reward)
+        for only, reward in [(0, 1.0), (1, 0.2), (2, 0.5)] * 3:
+            client.decide(ARMS, masked=[other for other in range(3) if other != only]).reward(reward)
         ranked = client.decide(ARMS, top=3)
         assert ranked.ranking is not None and ranked.ranking[0].arm == ranked.arm
         assert sum(ranked.propensities.values()) == pytest.approx(1.0, abs=1e-12)
         assert ranked.propensities[ranked.arm] == ranked.probability
+        with pytest.raises(cahoots.InputError, match="cannot tell"):
+            _ = cahoots.Decision("1-1", 0).propensities
         count = 4000
         taken: Counter[Any] = Counter()
         for _ in range(count // 500):
@@ -326,13 +329,16 @@ def test_plain_arms_are_a_number(tmp_path: Path) -> None:
 
 def test_registered_arms_are_known_over_restarts(tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
-    opened = lambda: cahoots.Client("shops", 0, store=tmp_path / "c", **TERMS)  # noqa: E731
+
+    def opened() -> cahoots.Client:
+        return cahoots.Client("shops", 0, store=tmp_path / "c", **TERMS)
+
     with opened() as client:
         frame = pd.DataFrame(ARMS, index=["red", "blue", "green"])
         assert client.register(frame) == 3
         with pytest.raises(cahoots.InputError):
             client.register({"grey": [1.0]}, retire=["red"])
-        assert client.register({"grey": np.float32([0.5, 0.5])}, retire=["red"]) == 3
+        assert client.register({"grey": np.array([0.5, 0.5], dtype=np.float32)}, retire=["red"]) == 3
         with pytest.raises(cahoots.InputError, match="red"):
             client.decide(["red"])
         with pytest.raises(cahoots.InputError, match="list of ids"):
@@ -453,7 +459,7 @@ def test_the_record_of_decisions_can_be_read(tmp_path: Path) -> None:
         for number in range(4):
             taken.append(client.decide({"red": ARMS[0], "blue": ARMS[1]}, context={"hour": number, "device": "phone"}))
             taken[-1].reward(0.25 * number)
-            eventually(lambda number=number: client.status()["decision_log"]["rows"] == number + 1)
+            eventually(lambda: client.status()["decision_log"]["rows"] == len(taken))
         eventually(lambda: client.status()["decision_log"]["files"] == 1)
     [table] = folder.glob("*.parquet")
     rows = parquet.read_table(table).to_pylist()
@@ -491,8 +497,10 @@ def test_many_threads_decide_and_reward_at_once(hub: cahoots.Coordinator) -> Non
                 failures.append(error)
 
         threads = [threading.Thread(target=visits) for _ in range(8)]
-        [thread.start() for thread in threads]
-        [thread.join() for thread in threads]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
         assert not failures
         assert len(set(ids)) == 400
         assert client.drain(60).unconfirmed == 0
@@ -535,8 +543,8 @@ def test_others_go_on_while_one_waits_and_closing_ends_the_wait(tmp_path: Path) 
 def test_ctrl_c_ends_a_drain_and_nothing_else(tmp_path: Path) -> None:
     with unreachable(tmp_path) as client:
         timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-        timer.start()
         with pytest.raises(KeyboardInterrupt):
+            timer.start()
             client.drain(600)
         timer.join()
         assert client.decide(ARMS).reward(1.0) == "learned"
@@ -557,10 +565,12 @@ def test_it_can_be_closed_while_threads_use_it(alone: cahoots.Client) -> None:
         counted.append(count)
 
     threads = [threading.Thread(target=visits) for _ in range(4)]
-    [thread.start() for thread in threads]
+    for thread in threads:
+        thread.start()
     eventually(lambda: alone.status()["rewards"] > 20)
     alone.close()
-    [thread.join(60) for thread in threads]
+    for thread in threads:
+        thread.join(60)
     assert len(counted) == 4 and sum(counted) > 20
 
 
@@ -579,7 +589,8 @@ def test_a_fork_is_told_and_leaves_its_parents_node_alone(tmp_path: Path) -> Non
         decision = client.decide(arms)
         child = os.fork()
         if child == 0:
-            for call in (lambda: client.decide(arms), lambda: client.reward(decision, 1.0), client.status, hub.status, client.drain):
+            calls = [lambda: client.decide(arms), lambda: client.reward(decision, 1.0), client.status, hub.status]
+            for call in [*calls, client.drain]:
                 try:
                     call()
                 except cahoots.CahootsError as error:
@@ -723,8 +734,9 @@ def test_certificates_and_what_is_not_let_in(tmp_path: Path) -> None:
             hub.client(1)
         with pytest.raises(cahoots.InputError, match="no folder"):
             hub.client(1, keys=folder / "client-9")
-        with pytest.raises(cahoots.CahootsError, match="certificate"):
-            hub.client(2, keys=other, wait=1.0)
+        with cahoots.Client(**hub.options(2), keys=other, longest_pause=0.1) as client:
+            eventually(lambda: any("certificate" in problem for problem in client.problems()))
+            assert not client.status()["joined"]
         assert cahoots.keys.revoke(folder, 1) == 1
         with cahoots.Client(**hub.options(1), keys=other, longest_pause=0.1) as client:
             eventually(lambda: any("revoked" in problem for problem in client.problems()))
@@ -849,7 +861,7 @@ def test_a_coordinator_says_what_is_wrong_and_leaves_nothing(monkeypatch: pytest
 
     class Mine: ...
 
-    for algorithm, words, says in [
+    wrong: list[tuple[Any, dict[str, Any], str]] = [
         ("mine", {}, "written in Python"),
         (Mine, {}, "cannot be deployed"),
         ("async-linucb", {"dim": 0}, "arms with features"),
@@ -857,9 +869,10 @@ def test_a_coordinator_says_what_is_wrong_and_leaves_nothing(monkeypatch: pytest
         ("async-linucb", {"admit": "certificates"}, "tls"),
         ("async-linucb", {"http": "0.0.0.0:0"}, "token"),
         ("async-linucb", {"limits": {"hello": -1}}, "limit"),
-    ]:
+    ]
+    for algorithm, words, says in wrong:
         with pytest.raises(cahoots.InputError, match=says):
-            cahoots.Coordinator(algorithm, **{"clients": 2, "dim": 2, "arms": 2, **words})  # type: ignore[arg-type]
+            cahoots.Coordinator(algorithm, **{"clients": 2, "dim": 2, "arms": 2, **words})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -910,8 +923,18 @@ def test_a_coordinator_takes_its_clients_and_its_folder_along() -> None:
     hub.close()
     assert client.closed and hub.closed and not os.path.exists(folder)
     hub.close()
-    with pytest.raises(cahoots.CahootsError, match="closed"):
-        hub.status()
+    for call in (hub.status, lambda: hub.client(1)):
+        with pytest.raises(cahoots.CahootsError, match="closed"):
+            call()
+    assert not os.path.exists(folder)
+
+
+def test_a_number_is_its_first_stores(hub: cahoots.Coordinator, tmp_path: Path) -> None:
+    with hub.client(0), cahoots.Client(**hub.options(0) | {"store": tmp_path / "other"}) as other:
+        with pytest.raises(cahoots.CahootsError, match="already taken by another store"):
+            other.wait(60)
+    with pytest.raises(cahoots.CahootsError, match="99"):
+        hub.client(99, wait=60)
 
 
 def test_a_client_that_knows_the_terms_before_it_joins(hub: cahoots.Coordinator, tmp_path: Path) -> None:

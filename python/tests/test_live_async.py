@@ -94,7 +94,7 @@ def test_all_of_its_words(tmp_path: Path) -> None:
             assert (await client.status())["open_decisions"] == 0
             assert "words" in await client.gain() and "words" in await client.privacy()
             assert await client.wait() is client
-            with pytest.raises(cahoots.InputError, match="3 .* features where 2"):
+            with pytest.raises(cahoots.InputError, match=r"3 .* features where 2"):
                 await client.decide([[1.0, 2.0, 3.0]])
             with pytest.raises(cahoots.InputError, match="none of them was taken"):
                 await client.decide_all([ARMS, [[1.0]]])
@@ -145,7 +145,7 @@ def test_a_reward_that_is_cancelled_counts_once_when_it_is_given_again(tmp_path:
 
 def test_loops_of_several_threads_may_share_one(tmp_path: Path) -> None:
     client = cahoots.AsyncClient("shops", 0, store=tmp_path / "c", **TERMS)
-    run(client.open())  # type: ignore[arg-type]
+    run(client.open())
     answers: list[str] = []
 
     async def visits() -> None:
@@ -154,15 +154,17 @@ def test_loops_of_several_threads_may_share_one(tmp_path: Path) -> None:
             answers.extend(await asyncio.gather(*(decision.reward(1.0) for decision in decisions)))
 
     threads = [threading.Thread(target=run, args=(visits(),)) for _ in range(3)]
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert answers == ["learned"] * 300
     run(client.close())
 
 
 def test_the_loop_goes_on_meanwhile(tmp_path: Path) -> None:
     async def work() -> None:
-        nowhere = {"coordinator": "http://127.0.0.1:9", "sync": "memory"}
+        nowhere: dict[str, Any] = {"coordinator": "http://127.0.0.1:9", "sync": "memory"}
         async with cahoots.AsyncClient("shops", 0, store=tmp_path / "c", **nowhere, **TERMS) as client:
             await (await client.decide(ARMS)).reward(1.0)
             drains = [asyncio.ensure_future(client.drain(600)) for _ in range(12)]

@@ -39,9 +39,9 @@ class Coordinator(Node):
     0
     1
 
-    Without a `store` it keeps its state, and that of the clients it makes, in a temporary folder, which goes when it is closed. Other
-    keywords are the keys of the file that `cahoots serve` takes; `setting` has what its `[setting]` has beside clients, dim and arms,
-    such as `reward_range`.
+    Without a `store` it keeps its state, and that of the clients it makes, in a temporary folder, which goes when it is
+    closed. Other keywords are the keys of the file that `cahoots serve` takes; `setting` has what its `[setting]` has
+    beside clients, dim and arms, such as `reward_range`.
     """
 
     def __init__(
@@ -131,11 +131,17 @@ class Coordinator(Node):
 
     @property
     def terms(self) -> dict[str, Any]:
-        """What it was given as `algorithm`, `params`, `setting` and `seed`: a client that is given the same decides before it joins."""
+        """What it was given as `algorithm`, `params`, `setting` and `seed`.
+
+        A client that is given the same decides before it joins.
+        """
         return cast("dict[str, Any]", _without_none(json.loads(self._node.terms)))
 
     def options(self, client: int) -> dict[str, Any]:
         """What `cahoots.Client` or `cahoots.AsyncClient` takes to be this federation's client of this number."""
+        if self.closed:
+            # It says whether it is closed, or another process's.
+            self.status()
         folder = self._folder or os.path.dirname(os.path.abspath(self._node.store))
         return {
             "federation": self.federation,
@@ -148,7 +154,8 @@ class Coordinator(Node):
     def client(self, client: int, *, wait: float = 30.0, **options: Unpack[ClientOptions]) -> Client:
         """Client number `client`, connected, in this process too; `options` are those of `cahoots.Client`.
 
-        Its store is beside the coordinator's unless `store` names another. Waits for up to `wait` seconds until it has joined.
+        Its store is beside the coordinator's unless `store` names another. Waits for up to `wait` seconds until it has
+        joined.
         """
         from cahoots.live import Client
 

@@ -35,8 +35,8 @@ class Node:
         """Neither a store nor threads can be pickled."""
         name = type(self).__name__
         raise TypeError(
-            f"a {name} cannot be pickled or copied: it holds a store and threads of this process. Open one in the process that uses "
-            f"it (cahoots.{name}.from_file, or cahoots.{name}(...) there), each with a store of its own"
+            f"a {name} cannot be pickled or copied: it holds a store and threads of this process. Open one in the "
+            f"process that uses it (cahoots.{name}.from_file, or cahoots.{name}(...) there), with a store of its own"
         )
 
     def _let_go(self) -> None:

@@ -27,7 +27,10 @@ def over_of(over: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def setting_of(setting: Mapping[str, Any]) -> dict[str, Any]:
-    """A setting as a file has it: those for whom decisions are made are its users, one for each client unless `hosts` says more."""
+    """A setting as a file has it.
+
+    Those for whom decisions are made are its users, one for each client unless `hosts` says more.
+    """
     table = dict(setting)
     if "clients" in table:
         clients = table.pop("clients")
@@ -40,7 +43,9 @@ def terms_of(
 ) -> dict[str, Any] | None:
     if algorithm is None:
         if params is not None or setting is not None:
-            raise InputError("params and setting say what an algorithm is given: name the `algorithm`, or leave them out")
+            raise InputError(
+                "params and setting say what an algorithm is given: name the `algorithm`, or leave them out"
+            )
         return None
     if setting is None:
         raise InputError("with an algorithm, give the `setting` that the coordinator has: clients, dim and arms")
@@ -50,9 +55,10 @@ def terms_of(
 def algorithm_of(algorithm: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
     """An algorithm and its parameters, as a file has them."""
     if not isinstance(algorithm, str):
+        names = ", ".join(_cahoots.live_algorithms())
         raise InputError(
-            f"a live federation runs an algorithm by its name, one of {', '.join(_cahoots.live_algorithms())}, not {algorithm!r}: policies "
-            "and algorithms written in Python run in cahoots.run and cannot be deployed"
+            f"a live federation runs an algorithm by its name, one of {names}, not {algorithm!r}: policies and "
+            "algorithms written in Python run in cahoots.run and cannot be deployed"
         )
     if params is not None and "kind" in params:
         raise InputError("params must not have a `kind`: the algorithm is named by `algorithm`")
@@ -65,5 +71,7 @@ def tls_of(keys: Path | None, authorities: Path | None) -> dict[str, Any] | None
     if keys is not None and not os.path.isdir(keys):
         raise InputError(f"keys: there is no folder {os.fspath(keys)!r}: cahoots.keys makes such folders")
     if authorities is not None and not os.path.isfile(authorities):
-        raise InputError(f"authorities: there is no file {os.fspath(authorities)!r}: it is the federation's authorities.pem")
+        raise InputError(
+            f"authorities: there is no file {os.fspath(authorities)!r}: it is the federation's authorities.pem"
+        )
     return {"keys": keys, "authorities": authorities}

@@ -20,8 +20,12 @@ Arm: TypeAlias = "int | str"
 
 Path: TypeAlias = "str | PathLike[str]"
 
-Told: TypeAlias = "tuple[str, Arm, float | None, tuple[float, float] | None, float | None, int, str, list[Any] | None, str | None]"
-Asked: TypeAlias = "tuple[Any, list[Arm], int | None, int, str | None, bool, list[tuple[str, float | str]] | None, Arm | None]"
+Told: TypeAlias = (
+    "tuple[str, Arm, float | None, tuple[float, float] | None, float | None, int, str, list[Any] | None, str | None]"
+)
+Asked: TypeAlias = (
+    "tuple[Any, list[Arm], int | None, int, str | None, bool, list[tuple[str, float | str]] | None, Arm | None]"
+)
 Credit: TypeAlias = "tuple[str, bool, float, str | None]"
 
 _ID = re.compile(r"[0-9]+-[0-9]+")
@@ -38,23 +42,23 @@ class ClientNode(Protocol):
     drains: float | None
     batch: int
 
-    def decide(self, asked: Asked) -> Told: ...  # noqa: D102
-    def decide_all(self, asked: list[Asked]) -> list[Told]: ...  # noqa: D102
-    def reward(self, text: str, event: bool, value: float, part: str | None) -> str: ...  # noqa: D102
-    def reward_all(self, rewards: list[Credit]) -> list[str | Exception]: ...  # noqa: D102
-    def activate(self, text: str, event: bool) -> str: ...  # noqa: D102
-    def abandon(self, text: str, event: bool) -> str: ...  # noqa: D102
-    def register(self, arms: list[Any], retire: list[str]) -> int: ...  # noqa: D102
-    def registered(self) -> list[tuple[str, list[float] | None, int | None]]: ...  # noqa: D102
-    def status(self) -> str: ...  # noqa: D102
-    def gain(self) -> str: ...  # noqa: D102
-    def privacy(self) -> str: ...  # noqa: D102
-    def history(self, window: int | None) -> str: ...  # noqa: D102
-    def problems(self) -> list[str]: ...  # noqa: D102
-    def wait(self, timeout: float) -> None: ...  # noqa: D102
-    def drain(self, timeout: float) -> tuple[int, int, int]: ...  # noqa: D102
-    def is_closed(self) -> bool: ...  # noqa: D102
-    def close(self, drain: float | None) -> None: ...  # noqa: D102
+    def decide(self, asked: Asked) -> Told: ...
+    def decide_all(self, asked: list[Asked]) -> list[Told]: ...
+    def reward(self, text: str, event: bool, value: float, part: str | None) -> str: ...
+    def reward_all(self, rewards: list[Credit]) -> list[str | Exception]: ...
+    def activate(self, text: str, event: bool) -> str: ...
+    def abandon(self, text: str, event: bool) -> str: ...
+    def register(self, arms: list[Any], retire: list[str]) -> int: ...
+    def registered(self) -> list[tuple[str, list[float] | None, int | None]]: ...
+    def status(self) -> str: ...
+    def gain(self) -> str: ...
+    def privacy(self) -> str: ...
+    def history(self, window: int | None) -> str: ...
+    def problems(self) -> list[str]: ...
+    def wait(self, timeout: float) -> None: ...
+    def drain(self, timeout: float) -> tuple[int, int, int]: ...
+    def is_closed(self) -> bool: ...
+    def close(self, drain: float | None) -> None: ...
 
 
 class ClientOptions(TypedDict, total=False):
@@ -86,7 +90,12 @@ class ClientOptions(TypedDict, total=False):
 
 
 class Ranked(NamedTuple):
-    """An arm of a ranking, and what is known of it; `None` where the policy cannot tell."""
+    """An arm of a ranking, and what is known of it; `None` where the policy cannot tell.
+
+    >>> import cahoots
+    >>> cahoots.Ranked("red", 0.7, (0.2, 0.7), 0.85).probability
+    0.85
+    """
 
     arm: Arm
     score: float | None
@@ -95,7 +104,12 @@ class Ranked(NamedTuple):
 
 
 class Drained(NamedTuple):
-    """What became of a drain."""
+    """What became of a drain.
+
+    >>> import cahoots
+    >>> cahoots.Drained(sent=3, left=0, unconfirmed=0).unconfirmed
+    0
+    """
 
     sent: int
     """Observations that were sent."""
@@ -130,11 +144,16 @@ class Decided:
     _client: Any = field(default=None, repr=False, compare=False)
 
     @property
-    def propensities(self) -> dict[Arm, float | None]:
-        """How likely each ranked arm was to be taken; of the arm that was taken alone where nothing was ranked."""
-        if self.ranking is None:
-            return {self.arm: self.probability}
-        return {ranked.arm: ranked.probability for ranked in self.ranking}
+    def propensities(self) -> dict[Arm, float]:
+        """How likely each ranked arm was to be taken; of the arm that was taken alone where nothing was ranked.
+
+        Raises `InputError` where the policy cannot tell.
+        """
+        ranking = self.ranking or (Ranked(self.arm, self.score, self.interval, self.probability),)
+        told = {ranked.arm: ranked.probability for ranked in ranking if ranked.probability is not None}
+        if len(told) < len(ranking):
+            raise InputError("this policy cannot tell how likely it was to take an arm: others, as softmax, can")
+        return told
 
     def __getstate__(self) -> dict[str, Any]:
         """What was decided can go anywhere; the client that decided cannot."""
@@ -143,8 +162,8 @@ class Decided:
     def _whose(self) -> Any:
         if self._client is None:
             raise InputError(
-                f"decision {self.id} was pickled or copied, and has no client any more: give it to the client that decided, "
-                "client.reward(decision, value)"
+                f"decision {self.id} was pickled or copied, and has no client any more: give it to the client that "
+                "decided, client.reward(decision, value)"
             )
         return self._client
 
@@ -168,19 +187,39 @@ class Ask:
     context: Mapping[str, float | str] | None = None
     baseline: Arm | None = None
 
-    def asked(self) -> Asked:
-        """As the compiled half takes it."""
-        offered = offer(self.arms)
-        return (
-            offered,
-            masks(self.masked, offered),
-            None if self.user is None else whole("user", self.user),
-            whole("top", self.top),
-            None if self.event is None else text("event", self.event),
-            bool(self.deferred),
-            None if self.context is None else known(self.context),
-            None if self.baseline is None else arm("baseline", self.baseline),
-        )
+
+def asked(
+    arms: Any,
+    user: Any = None,
+    masked: Any = (),
+    top: Any = 0,
+    event: Any = None,
+    deferred: Any = False,
+    context: Any = None,
+    baseline: Any = None,
+) -> Asked:
+    """A decision that is asked for, as the compiled half takes it."""
+    offered = offer(arms)
+    return (
+        offered,
+        masks(masked, offered),
+        None if user is None else whole("user", user),
+        whole("top", top),
+        None if event is None else text("event", event),
+        bool(deferred),
+        None if context is None else known(context),
+        None if baseline is None else arm("baseline", baseline),
+    )
+
+
+def asked_all(asks: Iterable[Any]) -> list[Asked]:
+    """Several decisions that are asked for: each an `Ask`, or arms."""
+    return [
+        asked(a.arms, a.user, a.masked, a.top, a.event, a.deferred, a.context, a.baseline)
+        if isinstance(a, Ask)
+        else asked(a)
+        for a in asks
+    ]
 
 
 def whole(name: str, value: Any) -> int:
@@ -271,7 +310,9 @@ def offer(arms: Any) -> Any:
     if isinstance(arms, (int, np.integer)):
         return whole("arms", arms)
     if isinstance(arms, np.ndarray):
-        if arms.ndim == 1 and (arms.dtype.kind == "U" or (arms.dtype == object and all(isinstance(x, str) for x in arms))):
+        if arms.ndim == 1 and (
+            arms.dtype.kind == "U" or (arms.dtype == object and all(isinstance(x, str) for x in arms))
+        ):
             return [_named(item) for item in arms.tolist()]
         return numbers("arms", arms, 2)
     if hasattr(arms, "index") and hasattr(arms, "columns") and hasattr(arms, "to_numpy"):
@@ -350,7 +391,9 @@ def credit(item: Any) -> Credit:
     if isinstance(item, Mapping):
         unknown = set(item) - {"id", "event", "reward", "part"}
         if unknown or "reward" not in item or ("id" in item) == ("event" in item):
-            raise InputError(f"a reward is {{'id' or 'event': ..., 'reward': ...}}, with an optional 'part', not {dict(item)!r}")
+            raise InputError(
+                f"a reward is {{'id' or 'event': ..., 'reward': ...}}, with an optional 'part', not {dict(item)!r}"
+            )
         name, event = (item["event"], True) if "event" in item else (item["id"], False)
         value, part = item["reward"], item.get("part")
         of = (text("event" if event else "id", name), event)
@@ -379,5 +422,3 @@ def arrived(arms: Any) -> list[tuple[str, NDArray[np.float64] | None, int | None
         else:
             come.append((id, numbers(f"features of arm {id!r}", is_, 1), None))
     return come
-
-

@@ -9,8 +9,20 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from cahoots._errors import CahootsError
-from cahoots._live_types import Arm, Ask, Credit, Decided, Drained, Path, credit, text, value_of, which
+from cahoots._cahoots import CahootsError
+from cahoots._live_types import (
+    Arm,
+    Credit,
+    Decided,
+    Drained,
+    Path,
+    asked,
+    asked_all,
+    credit,
+    text,
+    value_of,
+    which,
+)
 from cahoots.live import Client, decision
 
 if TYPE_CHECKING:
@@ -24,7 +36,12 @@ T = TypeVar("T")
 
 
 class AsyncDecision(Decided):
-    """What an `AsyncClient` decided: a `Decision` whose methods are coroutines."""
+    """What an `AsyncClient` decided: a `Decision` whose methods are coroutines.
+
+    >>> import cahoots
+    >>> cahoots.AsyncDecision("7-1", "red", probability=0.85).propensities
+    {'red': 0.85}
+    """
 
     async def reward(self, value: float, part: str | None = None) -> str:
         """Gives its reward: `await client.reward(decision, value, part)`."""
@@ -48,10 +65,12 @@ class _Waiting:
 
 
 class AsyncClient:
-    """A `cahoots.Client` for asyncio: it takes the same and says the same, and is opened by `async with` or `await client.open()`.
+    """A `cahoots.Client` for asyncio: it takes the same and says the same.
 
-    The loop goes on while it decides or waits for the disk. Rewards that are given at the same time share a commit: a thousand
-    of them cost about as much as a few.
+    It is opened by `async with`, or by `await client.open()`.
+
+    The loop goes on while it decides or waits for the disk. Rewards that are given at the same time share a commit: a
+    thousand of them cost about as much as a few.
 
     >>> import asyncio, tempfile, cahoots
     >>> async def visits(folder):
@@ -65,7 +84,8 @@ class AsyncClient:
     ...     asyncio.run(visits(folder))
     ['learned', 'learned', 'learned']
 
-    A task that is cancelled while its reward waits for the disk does not know whether it was taken: give it again, it counts once.
+    A task that is cancelled while its reward waits for the disk does not know whether it was taken: give it again, it
+    counts once.
     """
 
     def __init__(self, federation: str, client: int, **options: Unpack[ClientOptions]) -> None:
@@ -123,15 +143,15 @@ class AsyncClient:
         baseline: Arm | None = None,
     ) -> AsyncDecision:
         """Chooses one of `arms`; see `cahoots.Client.decide`."""
-        asked = Ask(arms, user, masked, top, event, deferred, context, baseline).asked()
-        told = await self._call(lambda client: client._node.decide(asked))
-        return cast(AsyncDecision, decision(AsyncDecision, told, self))
+        ask = asked(arms, user, masked, top, event, deferred, context, baseline)
+        told = await self._call(lambda client: client._node.decide(ask))
+        return decision(AsyncDecision, told, self)
 
     async def decide_all(self, asks: Iterable[Any]) -> list[AsyncDecision]:
         """Takes several decisions, all of them or none; see `cahoots.Client.decide_all`."""
-        asked = [(ask if isinstance(ask, Ask) else Ask(ask)).asked() for ask in asks]
-        all_told = await self._call(lambda client: client._node.decide_all(asked))
-        return [cast(AsyncDecision, decision(AsyncDecision, told, self)) for told in all_told]
+        all_asked = asked_all(asks)
+        all_told = await self._call(lambda client: client._node.decide_all(all_asked))
+        return [decision(AsyncDecision, told, self) for told in all_told]
 
     async def reward(
         self,
@@ -240,10 +260,14 @@ class AsyncClient:
     def __reduce__(self) -> NoReturn:
         """Neither a store nor threads can be pickled."""
         raise TypeError(
-            "an AsyncClient cannot be pickled or copied: it holds a store and threads of this process. Open one in the process that uses "
-            "it, each with a store of its own"
+            "an AsyncClient cannot be pickled or copied: it holds a store and threads of this process. Open one in the "
+            "process that uses it, each with a store of its own"
         )
 
     def __repr__(self) -> str:
         """Who it is."""
-        return "<cahoots.AsyncClient, not open>" if self._client is None else repr(self._client).replace("Client", "AsyncClient", 1)
+        return (
+            "<cahoots.AsyncClient, not open>"
+            if self._client is None
+            else repr(self._client).replace("Client", "AsyncClient", 1)
+        )

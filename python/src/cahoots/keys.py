@@ -1,13 +1,13 @@
 """Certificates for a federation: what the command `cahoots keys` does.
 
-A folder holds the federation's own authority and, for its coordinator and each client, a folder that is copied to where it runs.
-Keep the folder itself, `authority-*` above all, to yourself: who has it is everyone.
+A folder holds the federation's own authority and, for its coordinator and each client, a folder that is copied to where
+it runs. Keep the folder itself, `authority-*` above all, to yourself: who has it is everyone.
 
 >>> import tempfile, cahoots
->>> folder = tempfile.mkdtemp()
->>> cahoots.keys.init(f"{folder}/keys", federation="shops", hosts=["127.0.0.1"]).name
+>>> with tempfile.TemporaryDirectory() as folder:
+...     cahoots.keys.init(f"{folder}/keys", federation="shops", hosts=["127.0.0.1"]).name
+...     cahoots.keys.client(f"{folder}/keys", 3).name
 'coordinator'
->>> cahoots.keys.client(f"{folder}/keys", 3).name
 'client-3'
 """
 
@@ -24,7 +24,10 @@ __all__ = ["client", "init", "revoke", "rotate", "server", "show"]
 
 
 def init(folder: str | os.PathLike[str], *, federation: str, hosts: Sequence[str], days: int = 365) -> Path:
-    """Makes an authority, and the certificate of a coordinator that clients find under `hosts`; gives the coordinator's folder."""
+    """Makes an authority, and the certificate of a coordinator that clients find under `hosts`.
+
+    Gives the coordinator's folder.
+    """
     return Path(_cahoots.keys_init(folder, federation, _hosts(hosts), whole("days", days)))
 
 
@@ -39,13 +42,19 @@ def server(folder: str | os.PathLike[str], *, hosts: Sequence[str] = (), days: i
 
 
 def revoke(folder: str | os.PathLike[str], member: int | str) -> int:
-    """None of a member's certificates is believed any more: a client's number, or "coordinator". Gives how many there were."""
+    """None of a member's certificates is believed any more.
+
+    A client's number, or "coordinator". Gives how many there were.
+    """
     number = None if member == "coordinator" else whole("member", member)
     return int(_cahoots.keys_revoke(folder, number))
 
 
 def rotate(folder: str | os.PathLike[str], *, finish: bool = False) -> int:
-    """Makes a new authority beside the old one, which is believed until `finish`; gives how many are not believed any more."""
+    """Makes a new authority beside the old one, which is believed until `finish`.
+
+    Gives how many are not believed any more.
+    """
     return int(_cahoots.keys_rotate(folder, finish))
 
 

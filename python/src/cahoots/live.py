@@ -1,7 +1,7 @@
 """A live federation inside a Python process: a client beside an app, and a coordinator for tests and notebooks.
 
-A `Client` is the node that `cahoots client` runs, in this process: no HTTP between the app and it. It decides while offline, keeps
-what it has learned in a store, and exchanges with its coordinator when that is there.
+A `Client` is the node that `cahoots client` runs, in this process: no HTTP between the app and it. It decides while
+offline, keeps what it has learned in a store, and exchanges with its coordinator when that is there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from cahoots import _cahoots
 from cahoots._errors import InputError
@@ -28,6 +28,8 @@ from cahoots._live_types import (
     Ranked,
     Told,
     arrived,
+    asked,
+    asked_all,
     credit,
     text,
     value_of,
@@ -40,9 +42,14 @@ __all__ = ["Ask", "Client", "Coordinator", "Decision", "Drained", "Ranked", "log
 class Decision(Decided):
     """What a `Client` decided.
 
-    `id` is to be given back with the reward, `arm` is the arm to take. `score`, `interval` and `probability` say what is known of
-    it (`None` where the policy cannot tell), `model` which state of knowledge decided, and `decided` who: "federated", "alone" or
-    "baseline". With `top`, `ranking` has the best arms. Decisions can be compared, pickled and kept.
+    `id` is to be given back with the reward, `arm` is the arm to take. `score`, `interval` and `probability` say what
+    is known of it (`None` where the policy cannot tell), `model` which state of knowledge decided, and `decided` who:
+    "federated", "alone" or "baseline". With `top`, `ranking` has the best arms. Decisions can be compared, pickled and
+    kept.
+
+    >>> import cahoots
+    >>> cahoots.Decision("7-1", 2, probability=0.5).propensities
+    {2: 0.5}
     """
 
     def reward(self, value: float, part: str | None = None) -> str:
@@ -61,28 +68,27 @@ class Decision(Decided):
 class Client(Node):
     """A client beside an app: decides, learns, and stays in touch with its coordinator.
 
-    Its state is in the files `store` and `store.*`: whoever opens it again goes on where it was, also after a crash. A reward is
-    acknowledged when it is on disk. Calls release the interpreter's lock and may come from any thread; all of them share one
-    client. A client belongs to the process that opened it: in a fork, every call raises `CahootsError`.
+    Its state is in the files `store` and `store.*`: whoever opens it again goes on where it was, also after a crash. A
+    reward is acknowledged when it is on disk. Calls release the interpreter's lock and may come from any thread; all of
+    them share one client. A client belongs to the process that opened it: in a fork, every call raises `CahootsError`.
 
-    With `algorithm`, `params` and `setting` (what the coordinator was given) it decides before it ever reached the coordinator;
-    otherwise it is told when it first joins, which `wait` waits for. Without a `coordinator` it learns alone.
+    With `algorithm`, `params` and `setting` (what the coordinator was given) it decides before it ever reached the
+    coordinator; otherwise it is told when it first joins, which `wait` waits for. Without a `coordinator` it learns
+    alone.
 
     >>> import tempfile, cahoots
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> setting = {"clients": 2, "dim": 2, "arms": 2}
-    >>> with cahoots.Client(
-    ...     "shops", 0, store=f"{folder.name}/client-0", algorithm="async-linucb", setting=setting
-    ... ) as client:
-    ...     decision = client.decide([[1.0, 0.0], [0.0, 1.0]])
-    ...     client.reward(decision, 1.0)
+    >>> terms = {"algorithm": "async-linucb", "setting": {"clients": 2, "dim": 2, "arms": 2}}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with cahoots.Client("shops", 0, store=f"{folder}/client-0", **terms) as client:
+    ...         decision = client.decide([[1.0, 0.0], [0.0, 1.0]])
+    ...         client.reward(decision, 1.0)
     'learned'
 
-    Other keywords are the keys of the file that `cahoots client` takes: `sync` ("disk" or "memory"), `tick`, `expiry` (seconds until
-    a decision without a reward is given up, or learned as `default_reward`), `decisions` (a folder for a record of decisions, or the
-    keys of `[decisions]`), `privacy`, `gain`, `apprentice`, `telemetry` and `limits` (dicts), `drain` (seconds for which `close`
-    sends what is not sent yet). TLS: `keys` is the folder that `cahoots.keys.client` makes; who joins by `invitation` needs
-    `authorities` alone.
+    Other keywords are the keys of the file that `cahoots client` takes: `sync` ("disk" or "memory"), `tick`, `expiry`
+    (seconds until a decision without a reward is given up, or learned as `default_reward`), `decisions` (a folder for a
+    record of decisions, or the keys of `[decisions]`), `privacy`, `gain`, `apprentice`, `telemetry` and `limits`
+    (dicts), `drain` (seconds for which `close` sends what is not sent yet). TLS: `keys` is the folder that
+    `cahoots.keys.client` makes; who joins by `invitation` needs `authorities` alone.
     """
 
     _node: ClientNode
@@ -147,10 +153,11 @@ class Client(Node):
 
     @classmethod
     def from_file(cls, path: Path, over: Mapping[str, Any] | None = None) -> Client:
-        """Opens what `cahoots client PATH` would run: the same file, the same variables (`CAHOOTS_TICK=0.5`) and the same checks.
+        """Opens what `cahoots client PATH` would run: the same file, the same variables and the same checks.
 
-        Values in `over` hold over both, as `--set` does: `{"tick": 0.5, "limits.batch": 10}`. Where the file says that the app
-        listens (`http`) is checked and not used: this process is the app.
+        Variables are such as `CAHOOTS_TICK=0.5`. Values in `over` hold over both, as `--set` does: `{"tick": 0.5,
+        "limits.batch": 10}`. Where the file says that the app listens (`http`) is checked and not used: this process is
+        the app.
         """
         client = cls.__new__(cls)
         client._node = _cahoots.LiveClient.from_file(path, over_of(over))
@@ -173,21 +180,21 @@ class Client(Node):
     ) -> Decision:
         """Chooses one of `arms`.
 
-        `arms` is a table of features with a row for each arm (an array, a list of lists, or a DataFrame, whose index of texts names
-        the arms), a dict of id and features (`None`: as registered), a list of registered ids, a number of arms where they have no
-        features, or nothing: all that are registered.
+        `arms` is a table of features with a row for each arm (an array, a list of lists, or a DataFrame, whose index of
+        texts names the arms), a dict of id and features (`None`: as registered), a list of registered ids, a number of
+        arms where they have no features, or nothing: all that are registered.
 
-        `masked` arms cannot be chosen this time (arms, or a flag for each); `top` asks for a ranking of so many; under the same
-        `event` the same is answered again; a `deferred` decision counts once it is activated; `context` goes to the record of
-        decisions alone; `baseline` is what the app would have done itself, where the client is an apprentice.
+        `masked` arms cannot be chosen this time (arms, or a flag for each); `top` asks for a ranking of so many; under
+        the same `event` the same is answered again; a `deferred` decision counts once it is activated; `context` goes
+        to the record of decisions alone; `baseline` is what the app would have done itself, where the client is an
+        apprentice.
         """
-        ask = Ask(arms, user, masked, top, event, deferred, context, baseline)
-        return decision(Decision, self._node.decide(ask.asked()), self)
+        ask = asked(arms, user, masked, top, event, deferred, context, baseline)
+        return decision(Decision, self._node.decide(ask), self)
 
     def decide_all(self, asks: Iterable[Any]) -> list[Decision]:
         """Takes several decisions, all of them or none: each is an `Ask`, or what `decide` takes as `arms`."""
-        asked = [(ask if isinstance(ask, Ask) else Ask(ask)).asked() for ask in asks]
-        return [decision(Decision, told, self) for told in self._node.decide_all(asked)]
+        return [decision(Decision, told, self) for told in self._node.decide_all(asked_all(asks))]
 
     def reward(
         self,
@@ -199,9 +206,9 @@ class Client(Node):
     ) -> str:
         """Learns from a reward; returns when it is on disk.
 
-        The decision is what `decide` returned, its id, or the name of its event (which `event` says without doubt). Answers
-        "learned", "repeated" where it had come before, or "kept" until it counts: with the other parts, where `part` names one of
-        them, or once the decision is activated.
+        The decision is what `decide` returned, its id, or the name of its event (which `event` says without doubt).
+        Answers "learned", "repeated" where it had come before, or "kept" until it counts: with the other parts, where
+        `part` names one of them, or once the decision is activated.
         """
         name, is_event = which(decision, event)
         return self._node.reward(name, is_event, value_of(value), None if part is None else text("part", part))
@@ -222,10 +229,10 @@ class Client(Node):
         return self._node.abandon(*which(decision, event))
 
     def register(self, arms: Any = None, *, retire: Iterable[str] = ()) -> int:
-        """Tells of arms that are then known by their ids, over restarts, and of others that are gone: all of it or nothing.
+        """Tells of arms that are then known by their ids, and of others that are gone: all of it or nothing.
 
-        `arms` is a dict of id and features, or of id and number where arms have no features, or a DataFrame with ids as its index.
-        Gives how many are registered.
+        They are known over restarts. `arms` is a dict of id and features, or of id and number where arms have no
+        features, or a DataFrame with ids as its index. Gives how many are registered.
         """
         if isinstance(retire, str):
             raise InputError("retire must be a list of ids")
@@ -258,7 +265,10 @@ class Client(Node):
         return cast("dict[str, Any]", json.loads(self._node.gain()))
 
     def privacy(self) -> dict[str, Any]:
-        """What the terms promise about users' data, what has been spent, and the most that may be; `words` says it in words."""
+        """What the terms promise about users' data, what has been spent, and the most that may be.
+
+        `words` says it in words.
+        """
         return cast("dict[str, Any]", json.loads(self._node.privacy()))
 
     def history(self, window: int | None = None) -> dict[str, Any]:
@@ -280,7 +290,10 @@ class Client(Node):
         return self._node.client
 
     def close(self, drain: float | None = None) -> None:
-        """Stops; all that was acknowledged is on disk. With `drain`, first sends for so many seconds what is not sent yet."""
+        """Stops.
+
+        All that was acknowledged is on disk. With `drain`, first sends for so many seconds what is not sent yet.
+        """
         self._node.close(self._node.drains if drain is None else drain)
 
     def __enter__(self) -> Client:
@@ -306,7 +319,10 @@ class Client(Node):
         return f"<cahoots.Client {node.client} in {node.federation!r}{where}, store {os.fspath(node.store)!r}{closed}>"
 
 
-def decision(kind: type[Any], told: Told, client: Any) -> Any:
+D = TypeVar("D", bound=Decided)
+
+
+def decision(kind: type[D], told: Told, client: Any) -> D:
     """What was told, as an object."""
     id, arm, score, interval, probability, model, decided, ranking, event = told
     ranked = None if ranking is None else tuple(Ranked(*one) for one in ranking)
@@ -316,7 +332,7 @@ def decision(kind: type[Any], told: Told, client: Any) -> Any:
 def logs(level: str | None = None, format: str | None = None) -> None:
     """Nodes of this process write log lines to stderr from now on.
 
-    `level` is "off", "error", "warn", "info", "debug", "trace" or a filter; without it the variables CAHOOTS_LOG and then RUST_LOG
-    say it, and otherwise it is "info". `format` is "text" or "json".
+    `level` is "off", "error", "warn", "info", "debug", "trace" or a filter; without it the variables CAHOOTS_LOG and
+    then RUST_LOG say it, and otherwise it is "info". `format` is "text" or "json".
     """
     _cahoots.live_logs(level, format)

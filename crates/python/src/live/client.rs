@@ -188,11 +188,13 @@ impl LiveClient {
     }
 
     /// All arms that are registered: id, features, number.
-    fn registered(&self) -> PyResult<Vec<(String, Option<Vec<f64>>, Option<u32>)>> {
-        Ok(self.held.get()?.registered(|id, is| match is {
-            Registered::Features(features) => (id.into(), Some(features.to_vec()), None),
-            Registered::Index(index) => (id.into(), None, Some(index)),
-        }))
+    fn registered(&self, python: Python<'_>) -> PyResult<Vec<(String, Option<Vec<f64>>, Option<u32>)>> {
+        self.look(python, |client| {
+            client.registered(|id, is| match is {
+                Registered::Features(features) => (id.into(), Some(features.to_vec()), None),
+                Registered::Index(index) => (id.into(), None, Some(index)),
+            })
+        })
     }
 
     /// What it is doing, in JSON.
