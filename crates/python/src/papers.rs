@@ -37,7 +37,6 @@ fn paper_items(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 
 /// Runs what a name stands for; what was run before is not run again.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "each is a keyword of the function that calls this one")]
 fn reproduce_items<'py>(
     py: Python<'py>,
     name: String,

@@ -1,6 +1,6 @@
 //! What a policy would have earned, from a log in a file: as `cahoots evaluate` says it, number for number.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cahoots_data::evaluate::rejection::{ArmFeatures, LearnError, Learned, Question, learn};
@@ -202,7 +202,7 @@ fn estimate<'py>(py: Python<'py>, one: &Estimate) -> PyResult<Bound<'py, PyDict>
 
 fn learning<'py>(
     py: Python<'py>,
-    path: &PathBuf,
+    path: &Path,
     name: &str,
     options: &Options<'py>,
 ) -> PyResult<Bound<'py, PyDict>> {

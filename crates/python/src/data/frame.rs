@@ -2,7 +2,7 @@
 //! gives the same numbers.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use numpy::PyReadonlyArray1;
@@ -133,7 +133,7 @@ pub(super) fn write_frame(
 }
 
 fn write(
-    path: &PathBuf,
+    path: &Path,
     columns: Vec<(String, Column, Option<Vec<bool>>)>,
     rows: usize,
 ) -> Result<(), ParquetError> {
