@@ -17,7 +17,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Everything that can be reproduced.
 #[pyfunction]
-fn paper_items(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+pub(crate) fn paper_items(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let items = PAPERS.iter().flat_map(|paper| paper.items.iter().map(move |item| (paper, item)));
     items
         .map(|(paper, item)| {
@@ -37,7 +37,7 @@ fn paper_items(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 
 /// Runs what a name stands for; what was run before is not run again.
 #[pyfunction]
-fn reproduce_items<'py>(
+pub(crate) fn reproduce_items<'py>(
     py: Python<'py>,
     name: String,
     out: PathBuf,

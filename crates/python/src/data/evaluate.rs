@@ -20,7 +20,7 @@ use crate::error::{CahootsError, InputError};
 /// All that can be said beside the log and the policy.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(super) struct Options<'py> {
+pub(crate) struct Options<'py> {
     arm: Option<String>,
     reward: Option<String>,
     propensity: Option<String>,
@@ -100,19 +100,19 @@ impl Options<'_> {
 
 /// The columns that are looked for where none are named: of arms, rewards, propensities, clients.
 #[pyfunction]
-pub(super) fn usual_columns() -> [Vec<&'static str>; 4] {
+pub(crate) fn usual_columns() -> [Vec<&'static str>; 4] {
     Names::usual().map(<[_]>::to_vec)
 }
 
 /// What to say of a name that is none of those that are known.
 #[pyfunction]
-pub(super) fn column_remedy(name: &str, known: Vec<String>) -> String {
+pub(crate) fn column_remedy(name: &str, known: Vec<String>) -> String {
     remedy(name, &known)
 }
 
 /// The arms of a log, in the order in which a policy's probabilities are named.
 #[pyfunction]
-pub(super) fn survey_log(py: Python<'_>, path: PathBuf, options: Options<'_>) -> PyResult<Vec<String>> {
+pub(crate) fn survey_log(py: Python<'_>, path: PathBuf, options: Options<'_>) -> PyResult<Vec<String>> {
     let names = options.names();
     let log = py.detach(|| LogFile::open(&path, &names)).map_err(Ended::from)?;
     Ok(log.shape().arms.clone())
@@ -120,7 +120,7 @@ pub(super) fn survey_log(py: Python<'_>, path: PathBuf, options: Options<'_>) ->
 
 /// The answer, as a dict.
 #[pyfunction]
-pub(super) fn evaluate_log<'py>(
+pub(crate) fn evaluate_log<'py>(
     py: Python<'py>,
     path: PathBuf,
     policy: &str,

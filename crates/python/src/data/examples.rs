@@ -14,7 +14,7 @@ use crate::error::{CahootsError, InputError};
 
 /// A log as columns: who, the context, arm, reward, propensity, and the probabilities of a policy.
 #[pyfunction]
-pub(super) fn example_log<'py>(py: Python<'py>, rows: u64, seed: u64) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn example_log<'py>(py: Python<'py>, rows: u64, seed: u64) -> PyResult<Bound<'py, PyDict>> {
     let log = py.detach(|| example::log(rows, seed)).map_err(Ended::from)?;
     let (mut clients, mut arms, mut rewards, mut propensities) = (vec![], vec![], vec![], vec![]);
     let (mut features, mut targets) =
@@ -44,7 +44,7 @@ pub(super) fn example_log<'py>(py: Python<'py>, rows: u64, seed: u64) -> PyResul
 
 /// What policies are worth there, in truth.
 #[pyfunction]
-pub(super) fn example_worth() -> Vec<(String, f64)> {
+pub(crate) fn example_worth() -> Vec<(String, f64)> {
     let constant = |arm: usize| {
         move |_| {
             let mut probabilities = [0.0; 4];
@@ -65,7 +65,7 @@ pub(super) fn example_worth() -> Vec<(String, f64)> {
 
 /// Writes a small made-up set in the form of a known one.
 #[pyfunction]
-pub(super) fn example_set(name: &str, folder: PathBuf) -> PyResult<()> {
+pub(crate) fn example_set(name: &str, folder: PathBuf) -> PyResult<()> {
     let kind = kind(name)?;
     synthetic::write(kind, &folder)
         .map_err(|error| CahootsError::new_err(format!("cannot write to {}: {error}", folder.display())))

@@ -17,7 +17,7 @@ use crate::error::{CahootsError, InputError};
 
 /// The cells of a column, as Python hands them over.
 #[derive(FromPyObject)]
-pub(super) enum Cells<'py> {
+pub(crate) enum Cells<'py> {
     Real(PyReadonlyArray1<'py, f64>),
     Whole(PyReadonlyArray1<'py, i64>),
     Unsigned(PyReadonlyArray1<'py, u64>),
@@ -110,7 +110,7 @@ fn put<T: DataType>(
 
 /// Writes columns to a Parquet file; a mask says which cells are missing. The same columns are the same bytes.
 #[pyfunction]
-pub(super) fn write_frame(
+pub(crate) fn write_frame(
     py: Python<'_>,
     path: PathBuf,
     columns: Vec<(String, Cells<'_>, Option<PyReadonlyArray1<'_, bool>>)>,

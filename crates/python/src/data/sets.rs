@@ -33,7 +33,7 @@ fn width(dim: usize) -> PyResult<usize> {
 
 /// What a folder holds, against what is known of the set.
 #[pyfunction]
-pub(super) fn check_set<'py>(py: Python<'py>, dir: &str) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn check_set<'py>(py: Python<'py>, dir: &str) -> PyResult<Bound<'py, PyDict>> {
     let report = py.detach(|| check(&Folder::new(&Here, dir))).map_err(|error| wrong(&error))?;
     let dict = PyDict::new(py);
     dict.set_item("dataset", report.dataset)?;
@@ -50,13 +50,13 @@ pub(super) fn check_set<'py>(py: Python<'py>, dir: &str) -> PyResult<Bound<'py, 
 
 /// A set in memory.
 #[pyclass(frozen, module = "cahoots._cahoots")]
-pub(super) struct LoadedSet {
+pub(crate) struct LoadedSet {
     set: Arc<Dataset>,
 }
 
 /// Reads a set.
 #[pyfunction]
-pub(super) fn load_set(py: Python<'_>, name: Option<&str>, dir: &str) -> PyResult<LoadedSet> {
+pub(crate) fn load_set(py: Python<'_>, name: Option<&str>, dir: &str) -> PyResult<LoadedSet> {
     let wanted = name.map(kind).transpose()?;
     let set = py.detach(|| load(&Folder::new(&Here, dir), wanted)).map_err(|error| wrong(&error))?;
     Ok(LoadedSet { set })
@@ -152,7 +152,7 @@ impl LoadedSet {
 
 /// Computes features of a set's items and keeps them where experiments look for them.
 #[pyfunction]
-pub(super) fn prepare_set<'py>(
+pub(crate) fn prepare_set<'py>(
     py: Python<'py>,
     name: &str,
     dir: &str,

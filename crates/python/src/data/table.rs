@@ -20,7 +20,7 @@ fn params(keys: &Bound<'_, PyDict>) -> PyResult<TableParams> {
 
 /// What is in a table, which roles its columns could have, and an experiment to begin with.
 #[pyfunction]
-pub(super) fn describe_table<'py>(
+pub(crate) fn describe_table<'py>(
     py: Python<'py>,
     keys: &Bound<'py, PyDict>,
     name: &str,
@@ -87,7 +87,7 @@ fn profile<'py>(py: Python<'py>, found: &Description, column: &Profile) -> PyRes
 
 /// Reads a table as a run would; gives its rows, which is how long a run can be.
 #[pyfunction]
-pub(super) fn check_table(py: Python<'_>, keys: &Bound<'_, PyDict>) -> PyResult<u64> {
+pub(crate) fn check_table(py: Python<'_>, keys: &Bound<'_, PyDict>) -> PyResult<u64> {
     let params = params(keys)?;
     let rows = py.detach(|| params.read_files(&Here)?.ticks());
     Ok(rows.map_err(|problem| error::params(&problem))?.unwrap_or_default())
