@@ -10,6 +10,11 @@ use pyo3::types::PyDict;
 use crate::data::interruptible;
 use crate::error;
 
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(paper_items, module)?)?;
+    module.add_function(wrap_pyfunction!(reproduce_items, module)?)
+}
+
 /// Everything that can be reproduced.
 #[pyfunction]
 pub(crate) fn paper_items(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
@@ -32,7 +37,6 @@ pub(crate) fn paper_items(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 
 /// Runs what a name stands for; what was run before is not run again.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "each is a keyword of the function that calls this one")]
 pub(crate) fn reproduce_items<'py>(
     py: Python<'py>,
     name: String,

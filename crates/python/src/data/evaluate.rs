@@ -1,6 +1,6 @@
 //! What a policy would have earned, from a log in a file: as `cahoots evaluate` says it, number for number.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cahoots_data::evaluate::rejection::{ArmFeatures, LearnError, Learned, Question, learn};
@@ -20,7 +20,7 @@ use crate::error::{CahootsError, InputError};
 /// All that can be said beside the log and the policy.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(super) struct Options<'py> {
+pub(crate) struct Options<'py> {
     arm: Option<String>,
     reward: Option<String>,
     propensity: Option<String>,
@@ -202,7 +202,7 @@ fn estimate<'py>(py: Python<'py>, one: &Estimate) -> PyResult<Bound<'py, PyDict>
 
 fn learning<'py>(
     py: Python<'py>,
-    path: &PathBuf,
+    path: &Path,
     name: &str,
     options: &Options<'py>,
 ) -> PyResult<Bound<'py, PyDict>> {

@@ -2,7 +2,7 @@
 //! gives the same numbers.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use numpy::PyReadonlyArray1;
@@ -17,7 +17,7 @@ use crate::error::{CahootsError, InputError};
 
 /// The cells of a column, as Python hands them over.
 #[derive(FromPyObject)]
-pub(super) enum Cells<'py> {
+pub(crate) enum Cells<'py> {
     Real(PyReadonlyArray1<'py, f64>),
     Whole(PyReadonlyArray1<'py, i64>),
     Unsigned(PyReadonlyArray1<'py, u64>),
@@ -133,7 +133,7 @@ pub(crate) fn write_frame(
 }
 
 fn write(
-    path: &PathBuf,
+    path: &Path,
     columns: Vec<(String, Column, Option<Vec<bool>>)>,
     rows: usize,
 ) -> Result<(), ParquetError> {

@@ -46,7 +46,7 @@ fn to_toml(key: &str, value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
     // Numbers and arrays of numpy, and whatever else can say what it is in plain Python.
     for method in ["item", "tolist"] {
         if let Ok(plain) = value.call_method0(method)
-            && !plain.get_type().is(&value.get_type())
+            && !plain.get_type().is(value.get_type())
         {
             return to_toml(key, &plain);
         }
