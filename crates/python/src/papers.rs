@@ -10,11 +10,6 @@ use pyo3::types::PyDict;
 use crate::data::interruptible;
 use crate::error;
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(paper_items, module)?)?;
-    module.add_function(wrap_pyfunction!(reproduce_items, module)?)
-}
-
 /// Everything that can be reproduced.
 #[pyfunction]
 pub(crate) fn paper_items(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {

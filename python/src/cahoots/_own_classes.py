@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 
 NONE = object()
 """No default."""

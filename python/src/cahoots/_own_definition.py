@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cahoots import _cahoots
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from cahoots._cahoots import CahootsError
+from cahoots._errors import CahootsError
 from cahoots._live_types import (
     Arm,
     Credit,

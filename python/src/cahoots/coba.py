@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 from cahoots.learners import Learner, either, linear, plain
 from cahoots.learners.base import whole
 

@@ -37,7 +37,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 from cahoots import _cahoots
-from cahoots._cahoots import InputError, Rng, Step
+from cahoots._cahoots import Rng, Step
+from cahoots._errors import InputError
 from cahoots._own_classes import NONE, fingerprint, methods_of, parameters_of, shown_default, summary_of
 from cahoots._own_definition import WORLD_WORDS, Definition, Seat, Setting, adopt, exported
 

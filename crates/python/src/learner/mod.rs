@@ -21,15 +21,6 @@ use arrays::{floats, masks, no_arm, shaped, slice, usable};
 use logged::Observed;
 use solo::{Shape, Solo, only, solo};
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // Under names that nobody else's class has; users know them from `cahoots.learners`.
-    let python = module.py();
-    // Whoever measures learners says what was measured.
-    module.add("__optimised__", !cfg!(debug_assertions))?;
-    module.add("SoloLearner", python.get_type::<Learner>())?;
-    module.add("SoloDecision", python.get_type::<Decision>())
-}
-
 /// Steps of more multiplications than this are made without holding the interpreter.
 const LONG: usize = 1 << 16;
 

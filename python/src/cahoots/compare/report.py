@@ -9,7 +9,8 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cahoots._cahoots import InputError, __optimised__
+from cahoots._cahoots import __optimised__
+from cahoots._errors import InputError
 from cahoots.compare import work
 from cahoots.compare.libraries import DIFFERS, LIBRARIES, PER_ARM, version
 from cahoots.compare.work import Course, Found, Problem

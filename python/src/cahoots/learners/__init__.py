@@ -22,7 +22,7 @@ MABWiser and scikit-learn expect, in labels. Learners are copied, cloned and pic
 1
 """
 
-from cahoots._cahoots import SoloDecision as Decision
+from cahoots._cahoots import Decision
 from cahoots.learners.either import IGW, EpsilonGreedy, Greedy, Random, Softmax
 from cahoots.learners.linear import DisjointLinUCB, LinTS, LinUCB
 from cahoots.learners.plain import KLUCB, MOSS, UCB, Exp3, ThompsonBeta

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cahoots._cahoots import InputError, SoloLearner
+from cahoots._cahoots import SoloLearner
+from cahoots._errors import InputError
 
 Form = Literal["per-arm", "context", "plain"]
 Floats = NDArray[np.float64]

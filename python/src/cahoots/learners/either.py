@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 from cahoots.learners.base import Arms, Form
 from cahoots.learners.steps import Learner
 

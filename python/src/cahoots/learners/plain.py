@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cahoots._cahoots import InputError
+from cahoots._errors import InputError
 from cahoots.learners.base import Arms, Form
 from cahoots.learners.steps import Learner
 
