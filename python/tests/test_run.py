@@ -20,6 +20,8 @@ import pytest
 import cahoots
 from cahoots import _cahoots, _toml
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 KEYS: dict[str, Any] = {
     "name": "both",
     "horizon": 300,
@@ -264,6 +266,20 @@ def test_the_command_gives_the_same_bytes(tmp_path: Path) -> None:
     assert own.keys() == theirs.keys()
     assert [name for name in own if own[name] != theirs[name]] == []
     assert cahoots.load(tmp_path / "theirs").summary == cahoots.load(tmp_path / "own").summary
+
+
+@pytest.mark.parametrize("name", ["faulty-network", "skewed-arrivals"])
+def test_the_command_gives_the_same_bytes_for_files_that_come_with_it(name: str, tmp_path: Path) -> None:
+    program, file = os.environ.get("CAHOOTS_TEST_PROGRAM"), EXAMPLES / f"{name}.toml"
+    if not program:
+        pytest.skip("CAHOOTS_TEST_PROGRAM does not name the cahoots program to compare with")
+    own = run(file, tmp_path / "own", seeds=1)
+    command: list[Any] = [program, "run", file, "--out", tmp_path / "theirs", "--seeds", "1", "--quiet"]
+    subprocess.run(command, check=True, capture_output=True)
+    theirs = held(tmp_path / "theirs")
+    own.pop("manifest.json")
+    theirs.pop("manifest.json")
+    assert own == theirs and "curves.parquet" in own
 
 
 def test_a_run_grows_and_is_not_done_twice(tmp_path: Path) -> None:
