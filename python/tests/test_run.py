@@ -206,6 +206,12 @@ def test_an_object_a_dict_a_file_and_a_manifest_are_the_same(tmp_path: Path) -> 
     assert all(result == results[0] for result in results[1:])
     assert cahoots.Experiment.load(tmp_path / "both.toml") == typed
     assert cahoots.Experiment.load(tmp_path / "0") == typed
+    run(typed, tmp_path / "5", seeds=2)
+    assert cahoots.Experiment.load(tmp_path / "5" / "manifest.json").seeds == [0, 1]
+    (tmp_path / "other.json").write_text('{"x": 1}')
+    for read in (cahoots.Experiment.load, cahoots.run):
+        with pytest.raises(cahoots.InputError, match=r"other\.json is not"):
+            read(tmp_path / "other.json")
 
 
 def test_objects_say_what_is_wrong_with_them() -> None:
