@@ -20,6 +20,8 @@ import pytest
 import cahoots
 from cahoots import _cahoots, _toml
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 KEYS: dict[str, Any] = {
     "name": "both",
     "horizon": 300,
@@ -204,6 +206,12 @@ def test_an_object_a_dict_a_file_and_a_manifest_are_the_same(tmp_path: Path) -> 
     assert all(result == results[0] for result in results[1:])
     assert cahoots.Experiment.load(tmp_path / "both.toml") == typed
     assert cahoots.Experiment.load(tmp_path / "0") == typed
+    run(typed, tmp_path / "5", seeds=2)
+    assert cahoots.Experiment.load(tmp_path / "5" / "manifest.json").seeds == [0, 1]
+    (tmp_path / "other.json").write_text('{"x": 1}')
+    for read in (cahoots.Experiment.load, cahoots.run):
+        with pytest.raises(cahoots.InputError, match=r"other\.json is not"):
+            read(tmp_path / "other.json")
 
 
 def test_objects_say_what_is_wrong_with_them() -> None:
@@ -264,6 +272,20 @@ def test_the_command_gives_the_same_bytes(tmp_path: Path) -> None:
     assert own.keys() == theirs.keys()
     assert [name for name in own if own[name] != theirs[name]] == []
     assert cahoots.load(tmp_path / "theirs").summary == cahoots.load(tmp_path / "own").summary
+
+
+@pytest.mark.parametrize("name", ["faulty-network", "skewed-arrivals"])
+def test_the_command_gives_the_same_bytes_for_files_that_come_with_it(name: str, tmp_path: Path) -> None:
+    program, file = os.environ.get("CAHOOTS_TEST_PROGRAM"), EXAMPLES / f"{name}.toml"
+    if not program:
+        pytest.skip("CAHOOTS_TEST_PROGRAM does not name the cahoots program to compare with")
+    own = run(file, tmp_path / "own", seeds=1)
+    command: list[Any] = [program, "run", file, "--out", tmp_path / "theirs", "--seeds", "1", "--quiet"]
+    subprocess.run(command, check=True, capture_output=True)
+    theirs = held(tmp_path / "theirs")
+    own.pop("manifest.json")
+    theirs.pop("manifest.json")
+    assert own == theirs and "curves.parquet" in own
 
 
 def test_a_run_grows_and_is_not_done_twice(tmp_path: Path) -> None:
@@ -516,3 +538,92 @@ def test_what_it_will_take_is_known_before_and_writes_nothing(tmp_path: Path, mo
     expected = cahoots.expect(KEYS, seeds=5, jobs=1)
     assert (expected.entries, expected.runs, expected.decisions, expected.threads) == (3, 15, 4500, 1)
     assert expected.seconds > 0 and list(tmp_path.iterdir()) == []
+
+
+# Code of one's own
+
+_OWN = """
+import os, sys, time
+import cahoots
+flag, out, resume = sys.argv[1], sys.argv[2], sys.argv[3] == "resume"
+
+@cahoots.policy("waits")
+class Waits:
+    def __init__(self, setting):
+        self.pulls = 0
+
+    def choose(self, arms, rng):
+        self.pulls += 1
+        # From the second run on, until someone says go.
+        while self.pulls == 20 and os.listdir(out + "/seeds") and not os.path.exists(flag):
+            print("waiting", flush=True)
+            time.sleep(0.05)
+        return int(rng.integers(len(arms)))
+
+    def observe(self, arm, reward):
+        pass
+
+keys = {
+    "name": "own", "horizon": 200, "seeds": 3,
+    "environment": {"kind": "linear", "clients": 2, "dim": 3, "arms": 4},
+    "algorithm": [{"kind": "waits"}, {"kind": "linucb-alone"}],
+}
+try:
+    cahoots.run(keys, out=out, resume=resume, progress=False)
+except KeyboardInterrupt as error:
+    print(error, flush=True)
+    sys.exit(130)
+"""
+
+
+@pytest.mark.skipif(not hasattr(cahoots, "policy"), reason="this build has no algorithms written in Python")
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent in another way there")
+def test_ctrl_c_inside_code_of_ones_own_keeps_what_is_finished(tmp_path: Path) -> None:
+    script, flag = tmp_path / "own.py", tmp_path / "go"
+    script.write_text(_OWN, encoding="utf-8")
+    command = [sys.executable, str(script), str(flag)]
+    out = tmp_path / "out"
+    process = subprocess.Popen([*command, str(out), "fresh"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    process.send_signal(signal.SIGINT)
+    said = process.stdout.read()
+    process.stdout.close()
+    assert process.wait() == 130 and "resume=True does the rest" in said
+    kept = {path: path.stat().st_mtime_ns for path in (out / "seeds").glob("*.json")}
+    assert 1 <= len(kept) < 6 and f"{len(kept)} of 6 runs are kept in {out}" in said
+    flag.touch()
+    subprocess.run([*command, str(out), "resume"], check=True)
+    subprocess.run([*command, str(tmp_path / "at once"), "fresh"], check=True)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert held(out) == held(tmp_path / "at once")
+
+
+@pytest.mark.skipif(not hasattr(cahoots, "policy"), reason="this build has no algorithms written in Python")
+def test_what_code_of_ones_own_raises_is_what_is_raised(tmp_path: Path) -> None:
+    policy: Any = getattr(cahoots, "policy")  # noqa: B009
+
+    class Mine(Exception):
+        pass
+
+    @policy("raises-in-a-run")  # type: ignore[untyped-decorator, unused-ignore]
+    class Raises:
+        def __init__(self, setting: Any) -> None:
+            self.pulls = 0
+
+        def choose(self, arms: Any) -> int:
+            self.pulls += 1
+            if self.pulls > 10:
+                raise Mine("on the way")
+            return 0
+
+        def observe(self, arm: int, reward: float) -> None:
+            pass
+
+    keys = {**KEYS, "algorithm": [{"kind": "linucb-alone"}, {"kind": "raises-in-a-run"}]}
+    with pytest.raises(Mine, match="on the way") as raised:
+        cahoots.run(keys, out=tmp_path / "out", progress=False)
+    assert raised.traceback[-1].name == "choose"
+    assert len(list((tmp_path / "out" / "seeds").glob("*.json"))) == 1
+    if sys.version_info >= (3, 11):
+        assert any("1 of 6 runs are kept" in note and "resume=True" in note for note in raised.value.__notes__)

@@ -120,6 +120,22 @@ def test_parts_of_another_number_are_refused_and_known_ones_taken_up(tmp_path: P
         cahoots.sweep(KEYS, out=tmp_path)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="folders are not locked there")
+def test_a_part_waits_for_an_earlier_attempt_that_is_ending(tmp_path: Path) -> None:
+    import fcntl
+
+    spec = cahoots.experiment.as_spec(KEYS)
+    task = _sweep._Task(spec, str(tmp_path), 1, 6, None, False, True, None)
+    task.folder().mkdir()
+    folder = os.open(task.folder(), os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    with pytest.raises(cahoots.InputError, match="another run is writing"):
+        cahoots._cahoots.run_part(spec, tmp_path, 1, 6, None, False)
+    threading.Timer(0.5, os.close, [folder]).start()
+    assert _sweep._part(task).runs == RUNS / 6
+    assert len(list((task.folder() / "seeds").iterdir())) == RUNS / 6
+
+
 # On a cluster
 
 

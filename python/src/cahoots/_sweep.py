@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -254,13 +255,25 @@ def _part(task: _Task) -> _Done:
     if task.setup is not None:
         _set_up(task.setup)
     if task.shared_folder:
-        _, runs = _cahoots.run_part(task.spec, task.out, task.number, task.of, task.seeds, task.per_client)
-        return _Done(task.number, runs, None)
+        return _Done(task.number, _in_place(task), None)
     with tempfile.TemporaryDirectory(prefix="cahoots-") as folder:
         path, runs = _cahoots.run_part(task.spec, folder, task.number, task.of, task.seeds, task.per_client)
         found = (file for file in sorted(Path(path).rglob("*")) if file.is_file())
         files = {file.relative_to(path).as_posix(): zlib.compress(file.read_bytes()) for file in found}
     return _Done(task.number, runs, files)
+
+
+def _in_place(task: _Task) -> int:
+    """Run a part in the folder that all share. An earlier attempt that is ending may still hold it for a moment."""
+    tries = round(_SECONDS_TO_STOP / 0.1)
+    while True:
+        try:
+            return _cahoots.run_part(task.spec, task.out, task.number, task.of, task.seeds, task.per_client)[1]
+        except InputError as error:
+            tries -= 1
+            if "another run is writing" not in str(error) or tries == 0:
+                raise
+            time.sleep(0.1)
 
 
 def _set_up(packed: bytes) -> None:

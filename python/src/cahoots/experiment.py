@@ -181,12 +181,20 @@ class Experiment:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Experiment:
-        """Read an experiment file."""
+        """Read an experiment file, or the experiment of an earlier run with the seeds that it was run with."""
         kind, text, _, folder = as_spec(path)
-        if kind == "manifest":
+        if kind != "manifest":
+            return cls.from_toml(text, folder=folder)
+        try:
             manifest = json.loads(text)
-            text, folder = manifest["source"], manifest["folder"]
-        return cls.from_toml(text, folder=folder)
+            source, seeds, folder = manifest["source"], manifest["seeds"], manifest["folder"]
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{os.fspath(path)} is not the manifest of a run") from None
+        keys = _cahoots.parse_toml(source, "the manifest's source")
+        if list(range(keys["seeds"]) if isinstance(keys.get("seeds"), int) else keys.get("seeds", ())) != seeds:
+            # As it was run, whatever its file says.
+            keys["seeds"] = seeds
+        return cls.from_dict(keys, folder=folder)
 
     def check(self) -> list[str]:
         """Check everything in it and run nothing; gives the labels of its entries.
