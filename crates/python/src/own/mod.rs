@@ -18,7 +18,7 @@ mod world;
 
 use pyo3::prelude::*;
 
-pub(crate) use fault::{error_in, interrupt, resume, take_error};
+pub(crate) use fault::{error_in, interrupt, resume};
 pub(crate) use registry::{add, involved};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
