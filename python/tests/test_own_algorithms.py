@@ -177,7 +177,7 @@ def test_methods_are_given_what_they_name():
 
             def on_message(self, sender, message, send):
                 seen["message"] = sender, message
-                send("hello", to=[sender], control=True)
+                send("hello", to={sender}, control=True)
                 send((1, 2), to=sender, scalars=50)
 
     result = ledger(LINEAR, "t-names", horizon=20)
@@ -359,6 +359,12 @@ class NotCalled:
     def on_mesage(self, message): ...
 
 
+class NotHere:
+    def choose(self): ...
+
+    def on_message(self, message): ...
+
+
 class NotAMethod:
     choose = 3
 
@@ -377,6 +383,7 @@ class NotAMethod:
         (Reserved, "cannot be called label"),
         (Sends, "`send`"),
         (NotCalled, "on_mesage would never be called"),
+        (NotHere, "on_message would never be called"),
         (NotAMethod, "must be an ordinary method"),
         (lambda: 0, "is for classes"),
     ],
@@ -616,6 +623,9 @@ def test_wrong_messages_and_receivers():
     assert "there is no client 3" in refusal(one, lambda sender, send: send(1, to=3))
     assert "there is no client -1" in refusal(one, lambda sender, send: send(1, to=-1))
     assert "a client's number" in refusal(one, lambda sender, send: send(1, to="all"))
+    assert "a client's number" in refusal(one, lambda sender, send: send(1, to=[0.5]))
+    # A list that sends while it is read: refused or not, nothing may hang.
+    assert "there is no client 9" in refusal(one, lambda sender, send: send(1, to=(send(2, to=n) or n for n in (0, 9))))
 
     @cahoots.algorithm("t-nobody")
     class Nobody:

@@ -19,6 +19,7 @@ NONE = object()
 """No default."""
 
 _ALSO = {"msg": "message"}
+_EVENTS = ("on_start", "on_message", "on_wake", "on_join", "on_leave")
 _RESERVED = {
     "kind": "it names the algorithm or world in an experiment",
     "label": "it names an entry of an experiment",
@@ -73,12 +74,13 @@ def methods_of(
                 help = f"did you mean {near[0]}?" if near else f"it may take {', '.join(words)}"
                 raise InputError(f"{where}.{hook} takes `{parameter}`, which is nothing that it can be given: {help}")
         found[hook] = takes
-    # A name that is nearly a method's would never be called.
+    # A name that is nearly a method's, or another role's, would never be called.
     for attribute in vars(known):
-        if attribute.startswith("on_") and attribute not in hooks and callable(getattr(known, attribute)):
-            near = get_close_matches(attribute, hooks, 1)
-            help = f"did you mean {near[0]}?" if near else f"there are {', '.join(hooks)}"
-            raise InputError(f"{where}.{attribute} would never be called: {help}")
+        if attribute.startswith("on_") and attribute not in hooks:
+            near = get_close_matches(attribute, _EVENTS, 1)
+            if near:
+                help = f"did you mean {near[0]}?" if near[0] in hooks else f"there are {', '.join(hooks)}"
+                raise InputError(f"{where}.{attribute} would never be called: {help}")
     return found
 
 

@@ -101,6 +101,9 @@ def policy(name: str, *, version: str = "") -> Callable[[type[C]], type[C]]:
     ``rng`` is light and has numpy's names: ``random``, ``uniform``, ``normal``, ``standard_normal``, ``integers``,
     ``choice(n, p)``; ``rng.generator()`` is a numpy generator, for more. All draws follow from the run's seed.
 
+    An object is also made when an experiment is read, to see whether it can be: what ``__init__`` refuses is refused
+    before anything runs.
+
     Runs of other code are never taken for runs of this one: the code of the class and its bases is part of what a run
     is known by. Where it calls functions elsewhere, raise ``version`` when they change.
 

@@ -24,10 +24,11 @@ static STOP: AtomicBool = AtomicBool::new(false);
 pub(super) fn keep(error: PyErr) -> String {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut kept = KEPT_ERRORS.lock().unwrap_or_else(PoisonError::into_inner);
-    if kept.len() == KEPT {
-        kept.remove(0);
-    }
+    let oldest = (kept.len() == KEPT).then(|| kept.remove(0));
     kept.push((number, error));
+    // What it holds may be code of Python: it ends when nothing is locked.
+    drop(kept);
+    drop(oldest);
     format!("{MARK}{number}.")
 }
 
@@ -43,11 +44,6 @@ pub(crate) fn error_in(text: &str) -> Option<PyErr> {
     let mut kept = KEPT_ERRORS.lock().unwrap_or_else(PoisonError::into_inner);
     let place = kept.iter().position(|(known, _)| *known == number)?;
     Some(kept.remove(place).1)
-}
-
-/// The exception that was kept last. Where there is the text of a failure, [`error_in`] knows which one it is about.
-pub(crate) fn take_error(_python: Python<'_>) -> Option<PyErr> {
-    KEPT_ERRORS.lock().unwrap_or_else(PoisonError::into_inner).pop().map(|(_, error)| error)
 }
 
 /// Leaves all runs: at their next call of a user's code, or from within the one that they are in. To be called when a signal

@@ -18,7 +18,7 @@ mod world;
 
 use pyo3::prelude::*;
 
-pub(crate) use fault::{error_in, interrupt, resume, take_error};
+pub(crate) use fault::{error_in, interrupt, resume};
 pub(crate) use registry::{add, involved};
 
 /// Ends all that runs of what has been written in Python (`true`), or lets what begins from now on run (`false`).

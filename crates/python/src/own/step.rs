@@ -80,9 +80,19 @@ impl Step {
     }
 }
 
+/// The numbers that `to` holds: one, or several.
+fn numbers(to: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    if let Ok(one) = to.extract() {
+        return Ok(vec![one]);
+    }
+    let wrong =
+        |_| InputError::new_err(format!("`to` must be a client's number or a list of them, not {to}"));
+    to.try_iter().map_err(wrong)?.map(|item| item?.extract().map_err(wrong)).collect()
+}
+
 impl Inner {
-    /// Whom `to` names.
-    fn receivers(&self, to: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<NodeId>> {
+    /// Whom these numbers mean.
+    fn receivers(&self, to: Option<Vec<i64>>) -> PyResult<Vec<NodeId>> {
         if self.me != Some(NodeId::SERVER) {
             return match to {
                 _ if !self.server => Err(InputError::new_err(
@@ -95,12 +105,6 @@ impl Inner {
         let Some(to) = to else {
             return Err(InputError::new_err("say to whom: send(message, to=client), or to=[clients]"));
         };
-        let numbers: Vec<i64> = match to.extract::<i64>() {
-            Ok(one) => vec![one],
-            Err(_) => to.extract().map_err(|_| {
-                InputError::new_err(format!("`to` must be a client's number or a list of them, not {to}"))
-            })?,
-        };
         let known = |number: i64| {
             let client = u32::try_from(number).ok().filter(|number| *number < self.clients);
             client.map(NodeId).ok_or_else(|| {
@@ -110,7 +114,7 @@ impl Inner {
                 ))
             })
         };
-        numbers.into_iter().map(known).collect()
+        to.into_iter().map(known).collect()
     }
 }
 
@@ -127,8 +131,9 @@ impl Step {
         scalars: Option<u64>,
         control: bool,
     ) -> PyResult<()> {
+        // Nothing is locked while code of the user's may run: in a list, in what is made bytes.
+        let to = to.map(numbers).transpose()?;
         let receivers = self.opened()?.receivers(to)?;
-        // Not locked here: what is made bytes may run code of its own.
         let data = codec::encode(message)?;
         let scalars = match scalars {
             Some(stated) => stated,
