@@ -11,6 +11,9 @@ from os import PathLike
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypedDict
 
 import numpy as np
+
+# At once: numpy imports it when it is first named, and a fork in that moment would wait for an import that never ends.
+import numpy.ma as ma
 from numpy.typing import NDArray
 
 from cahoots._cahoots import InputError
@@ -257,7 +260,7 @@ def arm(name: str, value: Any) -> Arm:
 def numbers(what: str, value: Any, ndim: int) -> NDArray[np.float64]:
     """An array of so many axes, laid out as the compiled half reads it."""
     if type(value) is not np.ndarray or value.dtype != np.float64:
-        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        if isinstance(value, ma.MaskedArray) and ma.is_masked(value):
             raise InputError(f"{what} has masked entries: fill them, as by .filled(0.0)")
         try:
             value = np.asarray(value)

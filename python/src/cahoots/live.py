@@ -334,5 +334,10 @@ def logs(level: str | None = None, format: str | None = None) -> None:
 
     `level` is "off", "error", "warn", "info", "debug", "trace" or a filter; without it the variables CAHOOTS_LOG and
     then RUST_LOG say it, and otherwise it is "info". `format` is "text" or "json".
+
+    >>> import cahoots
+    >>> cahoots.logs("loud")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    cahoots.InputError: level: "loud" is no level (off, error, warn, info, debug, trace) and no filter, ...
     """
     _cahoots.live_logs(level, format)
