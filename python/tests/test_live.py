@@ -930,6 +930,7 @@ def test_a_coordinator_is_watched_and_run(hub: cahoots.Coordinator) -> None:
     assert hub.page is not None
     with urllib.request.urlopen(f"{hub.page}/status") as answer:
         assert json.load(answer)["federation"] == hub.federation == "federation"
+    assert f'<a href="{hub.page}"' in hub._repr_html_() and "<cahoots" not in hub._repr_html_()
     with hub.client(0) as client:
         assert hub.params()["params"]["ratio"] == 1.0
         assert hub.params(ratio=2.0)["version"] == 1

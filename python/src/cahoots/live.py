@@ -21,7 +21,6 @@ from cahoots._live_options import over_of, terms_of, tls_of
 from cahoots._live_types import (
     Arm,
     Ask,
-    ClientNode,
     Decided,
     Drained,
     Path,
@@ -91,7 +90,7 @@ class Client(Node):
     `cahoots.keys.client` makes; who joins by `invitation` needs `authorities` alone.
     """
 
-    _node: ClientNode
+    _node: _cahoots.LiveClient
 
     def __init__(
         self,
