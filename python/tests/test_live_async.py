@@ -45,7 +45,7 @@ def test_a_thousand_rewards_at_once_share_commits(tmp_path: Path) -> None:
                         return reward_all(rewards)
 
                 node = client.sync._node
-                client.sync._node = Counting()
+                client.sync._node = Counting()  # type: ignore[assignment]
                 words = await asyncio.gather(*(client.reward(decision, 0.5) for decision in decisions))
                 assert words == ["learned"] * 1000
                 assert sum(given) == 1000 and len(given) < 50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import shutil
@@ -43,6 +44,8 @@ class Coordinator(Node):
     closed. Other keywords are the keys of the file that `cahoots serve` takes; `setting` has what its `[setting]` has
     beside clients, dim and arms, such as `reward_range`.
     """
+
+    _node: _cahoots.LiveCoordinator
 
     def __init__(
         self,
@@ -108,7 +111,7 @@ class Coordinator(Node):
         coordinator._begin(_cahoots.LiveCoordinator.from_file(path, over_of(over)), None)
         return coordinator
 
-    def _begin(self, node: Any, folder: str | None) -> None:
+    def _begin(self, node: _cahoots.LiveCoordinator, folder: str | None) -> None:
         self._node = node
         self._folder = folder
         self._clients: weakref.WeakSet[Client] = weakref.WeakSet()
@@ -117,17 +120,17 @@ class Coordinator(Node):
     @property
     def address(self) -> str:
         """Where clients find it: what they are given as `coordinator`."""
-        return cast(str, self._node.address)
+        return self._node.address
 
     @property
     def page(self) -> str | None:
         """Where its page is, to be opened in a browser."""
-        return cast("str | None", self._node.page)
+        return self._node.page
 
     @property
     def federation(self) -> str:
         """Name of the federation."""
-        return cast(str, self._node.federation)
+        return self._node.federation
 
     @property
     def terms(self) -> dict[str, Any]:
@@ -259,6 +262,12 @@ class Coordinator(Node):
         closed = ", closed" if self._node.is_closed() else ""
         page = f", page {self.page}" if self.page else ""
         return f"<cahoots.Coordinator of {self.federation!r} at {self.address}{page}{closed}>"
+
+    def _repr_html_(self) -> str:
+        """Which it is, with its page to be opened from a notebook."""
+        at = html.escape(self.page or "")
+        page = f' <a href="{at}" target="_blank">page</a>' if at.startswith("http") and not self.closed else ""
+        return f"<code>{html.escape(repr(self))}</code>{page}"
 
 
 def _without_none(value: Any) -> Any:

@@ -8,9 +8,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypedDict
+from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 import numpy as np
+
+# At once: numpy imports it when it is first named, and a fork in that moment would wait for an import that never ends.
+import numpy.ma as ma
 from numpy.typing import NDArray
 
 from cahoots._errors import InputError
@@ -30,35 +33,6 @@ Credit: TypeAlias = "tuple[str, bool, float, str | None]"
 
 _ID = re.compile(r"[0-9]+-[0-9]+")
 _MOST = 2**32 - 1
-
-
-class ClientNode(Protocol):
-    """The compiled half of a client."""
-
-    federation: str
-    client: int
-    store: PathLike[str]
-    coordinator: str | None
-    drains: float | None
-    batch: int
-
-    def decide(self, asked: Asked) -> Told: ...
-    def decide_all(self, asked: list[Asked]) -> list[Told]: ...
-    def reward(self, text: str, event: bool, value: float, part: str | None) -> str: ...
-    def reward_all(self, rewards: list[Credit]) -> list[str | Exception]: ...
-    def activate(self, text: str, event: bool) -> str: ...
-    def abandon(self, text: str, event: bool) -> str: ...
-    def register(self, arms: list[Any], retire: list[str]) -> int: ...
-    def registered(self) -> list[tuple[str, list[float] | None, int | None]]: ...
-    def status(self) -> str: ...
-    def gain(self) -> str: ...
-    def privacy(self) -> str: ...
-    def history(self, window: int | None) -> str: ...
-    def problems(self) -> list[str]: ...
-    def wait(self, timeout: float) -> None: ...
-    def drain(self, timeout: float) -> tuple[int, int, int]: ...
-    def is_closed(self) -> bool: ...
-    def close(self, drain: float | None) -> None: ...
 
 
 class ClientOptions(TypedDict, total=False):
@@ -257,7 +231,7 @@ def arm(name: str, value: Any) -> Arm:
 def numbers(what: str, value: Any, ndim: int) -> NDArray[np.float64]:
     """An array of so many axes, laid out as the compiled half reads it."""
     if type(value) is not np.ndarray or value.dtype != np.float64:
-        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        if isinstance(value, ma.MaskedArray) and ma.is_masked(value):
             raise InputError(f"{what} has masked entries: fill them, as by .filled(0.0)")
         try:
             value = np.asarray(value)

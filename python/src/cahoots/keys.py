@@ -28,17 +28,17 @@ def init(folder: str | os.PathLike[str], *, federation: str, hosts: Sequence[str
 
     Gives the coordinator's folder.
     """
-    return Path(_cahoots.keys_init(folder, federation, _hosts(hosts), whole("days", days)))
+    return _cahoots.keys_init(folder, federation, _hosts(hosts), whole("days", days))
 
 
 def client(folder: str | os.PathLike[str], client: int, *, days: int = 365) -> Path:
     """Makes a client's certificate, new or renewed; gives its folder."""
-    return Path(_cahoots.keys_client(folder, whole("client", client), whole("days", days)))
+    return _cahoots.keys_client(folder, whole("client", client), whole("days", days))
 
 
 def server(folder: str | os.PathLike[str], *, hosts: Sequence[str] = (), days: int = 365) -> Path:
     """Makes a new certificate for the coordinator, for other hosts where some are given; gives its folder."""
-    return Path(_cahoots.keys_server(folder, _hosts(hosts), whole("days", days)))
+    return _cahoots.keys_server(folder, _hosts(hosts), whole("days", days))
 
 
 def revoke(folder: str | os.PathLike[str], member: int | str) -> int:
@@ -47,7 +47,7 @@ def revoke(folder: str | os.PathLike[str], member: int | str) -> int:
     A client's number, or "coordinator". Gives how many there were.
     """
     number = None if member == "coordinator" else whole("member", member)
-    return int(_cahoots.keys_revoke(folder, number))
+    return _cahoots.keys_revoke(folder, number)
 
 
 def rotate(folder: str | os.PathLike[str], *, finish: bool = False) -> int:
@@ -55,12 +55,12 @@ def rotate(folder: str | os.PathLike[str], *, finish: bool = False) -> int:
 
     Gives how many are not believed any more.
     """
-    return int(_cahoots.keys_rotate(folder, finish))
+    return _cahoots.keys_rotate(folder, finish)
 
 
 def show(path: str | os.PathLike[str]) -> str:
     """For whom certificates are, for what, and until when."""
-    return str(_cahoots.keys_show(path))
+    return _cahoots.keys_show(path)
 
 
 def _hosts(hosts: Sequence[str]) -> list[str]:

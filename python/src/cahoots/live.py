@@ -21,7 +21,6 @@ from cahoots._live_options import over_of, terms_of, tls_of
 from cahoots._live_types import (
     Arm,
     Ask,
-    ClientNode,
     Decided,
     Drained,
     Path,
@@ -91,7 +90,7 @@ class Client(Node):
     `cahoots.keys.client` makes; who joins by `invitation` needs `authorities` alone.
     """
 
-    _node: ClientNode
+    _node: _cahoots.LiveClient
 
     def __init__(
         self,
@@ -334,5 +333,10 @@ def logs(level: str | None = None, format: str | None = None) -> None:
 
     `level` is "off", "error", "warn", "info", "debug", "trace" or a filter; without it the variables CAHOOTS_LOG and
     then RUST_LOG say it, and otherwise it is "info". `format` is "text" or "json".
+
+    >>> import cahoots
+    >>> cahoots.logs("loud")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    cahoots.InputError: level: "loud" is no level (off, error, warn, info, debug, trace) and no filter, ...
     """
     _cahoots.live_logs(level, format)

@@ -50,6 +50,9 @@ pub(crate) struct LiveClient {
 /// An arm that is to be known by an id: its features, or its number.
 type Arm<'py> = (String, Option<PyReadonlyArray1<'py, f64>>, Option<u32>);
 
+/// An arm that is known by an id: its features, or its number.
+type KnownArm = (String, Option<Vec<f64>>, Option<u32>);
+
 #[pymethods]
 impl LiveClient {
     /// Opens what a table of a file's keys says; without `coordinator` it keeps to itself.
@@ -188,7 +191,7 @@ impl LiveClient {
     }
 
     /// All arms that are registered: id, features, number.
-    fn registered(&self, python: Python<'_>) -> PyResult<Vec<(String, Option<Vec<f64>>, Option<u32>)>> {
+    fn registered(&self, python: Python<'_>) -> PyResult<Vec<KnownArm>> {
         self.look(python, |client| {
             client.registered(|id, is| match is {
                 Registered::Features(features) => (id.into(), Some(features.to_vec()), None),

@@ -37,7 +37,9 @@ pub(crate) fn live_algorithms() -> Vec<&'static str> {
 #[pyfunction]
 pub(crate) fn live_logs(filter: Option<&str>, format: Option<&str>) -> PyResult<()> {
     let format = format.map(str::parse).transpose().map_err(InputError::new_err)?;
-    logs::start(filter, format).map(drop).map_err(|e| error::refused(&e))
+    // The command calls it by its flag.
+    let words = |e: cahoots_node::NodeError| e.to_string().replacen("--log:", "level:", 1);
+    logs::start(filter, format).map(drop).map_err(|e| InputError::new_err(words(e)))
 }
 
 /// Refuses the name of an algorithm that cannot be deployed, and says which can.
