@@ -265,12 +265,23 @@ def _cell(name: str, row: int, cell: Any) -> tuple[str, Any]:
         return "whole number", int(cell)
     if isinstance(cell, (numbers.Real, decimal.Decimal)) and not isinstance(cell, datetime.timedelta):
         return "number", float(cell)
-    if isinstance(cell, (list, tuple, set, frozenset)) or (hasattr(cell, "tolist") and getattr(cell, "ndim", 1) == 1):
-        arms = [_name(name, row, arm) for arm in (cell.tolist() if hasattr(cell, "tolist") else cell)]
-        return "list", "|".join(sorted(arms) if isinstance(cell, (set, frozenset)) else arms)
+    listed = _listed(cell)
+    if listed is not None:
+        return "list", "|".join(_name(name, row, arm) for arm in listed)
     raise InputError(
         f"column `{name}`, row {row} (from 0) is a {type(cell).__name__}: make numbers or texts of it, or leave it out"
     )
+
+
+def _listed(cell: Any) -> list[Any] | None:
+    """The items of a list, a set or an array; nothing if it is none of these."""
+    if isinstance(cell, (set, frozenset)):
+        return sorted(cell, key=str)
+    if isinstance(cell, (list, tuple)):
+        return list(cell)
+    if hasattr(cell, "tolist") and getattr(cell, "ndim", 1) == 1:
+        return list(cell.tolist())
+    return None
 
 
 def _name(column: str, row: int, arm: Any) -> str:

@@ -18,7 +18,9 @@ _ROLES = ("arm", "reward", "propensity", "client", "position", "offered")
 
 def columns_of(frame: Frame, options: dict[str, Any], policy: Any) -> list[str]:
     """The columns of a frame that are needed; those that were not named are found by their usual names."""
-    usual = dict(zip(("arm", "reward", "propensity", "client"), _cahoots.usual_columns(), strict=True))
+    usual: dict[str, list[str]] = dict(
+        zip(("arm", "reward", "propensity", "client"), _cahoots.usual_columns(), strict=True)
+    )
     record = set(_RECORD) <= set(frame.names)
     chosen: list[str] = []
 
