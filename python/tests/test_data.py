@@ -256,3 +256,29 @@ def test_ctrl_c_ends_a_reproduction(tmp_path: Path) -> None:
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         cahoots.reproduce(longest["item"], quick=False, out=tmp_path / "papers", jobs=1)
+
+
+def test_a_frame_is_run_like_the_file_that_it_would_be(tmp_path: Path) -> None:
+    table = visits(200)
+    file = tmp_path / "visits.csv"
+    lines = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
+    file.write_text("\n".join(lines))
+    keys = {"label": "outcome", "client": "clinic"}
+    curves = []
+    for environment in [cahoots.data.table_environment(table, **keys), {"kind": "table", "file": str(file), **keys}]:
+        algorithms = [{"kind": "linucb-alone"}, {"kind": "async-linucb"}]
+        experiment = {"name": "visits", "seeds": 2, "environment": environment, "algorithm": algorithms}
+        with cahoots.run(experiment, progress=False) as result:
+            assert result.summary[0]["steps"] == 200
+            curves.append(result.columns("curves"))
+    for name in ("regret", "reward", "transfers", "bytes"):
+        assert np.array_equal(curves[0][name], curves[1][name]), name
+    assert curves[0]["regret"].max() > 0
+
+
+def test_a_set_is_replayed(tmp_path: Path) -> None:
+    cahoots.data.example_set("lastfm", tmp_path / "music")
+    music = cahoots.data.load("lastfm", tmp_path / "music")
+    experiment = {"seeds": 1, "environment": music.environment(arms=5, dim=3), "algorithm": [{"kind": "linucb-alone"}]}
+    with cahoots.run(experiment, progress=False) as result:
+        assert result.summary[0]["steps"] == len(music)
