@@ -14,7 +14,7 @@ pytest.importorskip("ipykernel")
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
-# Linear algebra of numpy differs in its last bits from machine to machine, and real messages take the time that they take.
+# Linear algebra of numpy differs in its last bits from machine to machine, and real messages take their time.
 VARY = ("3-your-own-policy", "5-a-live-federation")
 
 
