@@ -449,3 +449,26 @@ def test_ctrl_c_ends_it() -> None:
         for _ in range(10_000):
             cahoots.evaluate(log, "epsilon-greedy:0.1", context=CONTEXT)
     timer.join()
+
+
+def test_a_record_of_decisions_as_a_folder_and_as_a_frame(log: dict[str, np.ndarray], tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = len(log["arm"])
+    record = {
+        **{name: log[name] for name in ("client", "arm", "propensity", "reward", *CONTEXT)},
+        "decision": [f"7-{row}" for row in range(rows)],
+        # Rewards that never came are left out.
+        "outcome": ["abandoned" if row % 100 == 3 else "rewarded" for row in range(rows)],
+        "offered": ["red|green|blue|grey"] * rows,
+        "decided": ["alone"] * rows,
+        "time": np.arange(rows).astype("datetime64[ms]"),
+    }
+    record["reward"] = np.where(np.arange(rows) % 100 == 3, np.nan, log["reward"])
+    table = pyarrow.table(record)
+    for at in (0, 2000):
+        parquet.write_table(table[at : at + 2000], tmp_path / f"decisions-0-{at:05}.parquet")
+    for policy in ("uniform", "linucb-alone"):
+        found = cahoots.evaluate(tmp_path, policy, context=CONTEXT)
+        assert found.rows == 2970 and found.unrewarded == 30
+        assert cahoots.evaluate(record, policy, context=CONTEXT) == found
+        assert cahoots.evaluate(table.to_pandas(), policy, context=CONTEXT) == found
