@@ -77,6 +77,8 @@ def test_arms_with_features_in_a_second_frame(tmp_path: Path) -> None:
     films = {"film": ["alien", "brazil", "casablanca"], "year": [1979, 1985, 1942]}
     environment = cahoots.data.table_environment(likes, arms=films, arm="film", client="user")
     assert environment["form"] == "arms" and environment.rows == 60
+    found = cahoots.data.describe(likes, arms=films, arm="film", client="user")
+    assert found.arm_count == 3 and found.clients == 2 and "file" not in found.environment
     with pytest.raises(cahoots.InputError, match="dune"):
         cahoots.data.table_environment({**likes, "film": ["dune"] * 60}, arms=films, arm="film", client="user")
 
@@ -103,6 +105,7 @@ def test_wrong_tables_are_refused_by_column() -> None:
     times = {**table, "when": np.arange(400).astype("datetime64[D]")}
     assert "column `when` holds times" in refused(times, label="outcome")
     assert cahoots.data.table_environment(times, label="outcome", context=("age",)).rows == 400
+    assert cahoots.data.table_environment(times, label="outcome", context="age")["context"] == ["age"]
     endless = {**table, "age": np.where(table["age"] > 70, math.inf, table["age"])}
     assert "age" in refused(endless, label="outcome")
     missing = table["outcome"].astype(object)
@@ -184,6 +187,10 @@ def test_sets_that_are_none(tmp_path: Path) -> None:
         cahoots.data.load("last.fm", tmp_path)
     cahoots.data.example_set("lastfm", tmp_path / "music")
     music = cahoots.data.load("lastfm", tmp_path / "music")
+    with pytest.raises(cahoots.InputError, match="name is 3"):
+        cahoots.data.load(3, tmp_path)  # type: ignore[arg-type]
+    with pytest.raises(cahoots.InputError, match="it must be a path"):
+        cahoots.data.check(3)  # type: ignore[arg-type]
     for dim in (0, -1, 1001, 2.5, True, "three"):
         with pytest.raises(cahoots.InputError, match="dim"):
             music.features(dim=dim)  # type: ignore[arg-type]
@@ -249,3 +256,29 @@ def test_ctrl_c_ends_a_reproduction(tmp_path: Path) -> None:
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         cahoots.reproduce(longest["item"], quick=False, out=tmp_path / "papers", jobs=1)
+
+
+def test_a_frame_is_run_like_the_file_that_it_would_be(tmp_path: Path) -> None:
+    table = visits(200)
+    file = tmp_path / "visits.csv"
+    lines = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
+    file.write_text("\n".join(lines))
+    keys = {"label": "outcome", "client": "clinic"}
+    curves = []
+    for environment in [cahoots.data.table_environment(table, **keys), {"kind": "table", "file": str(file), **keys}]:
+        algorithms = [{"kind": "linucb-alone"}, {"kind": "async-linucb"}]
+        experiment = {"name": "visits", "seeds": 2, "environment": environment, "algorithm": algorithms}
+        with cahoots.run(experiment, progress=False) as result:
+            assert result.summary[0]["steps"] == 200
+            curves.append(result.columns("curves"))
+    for name in ("regret", "reward", "transfers", "bytes"):
+        assert np.array_equal(curves[0][name], curves[1][name]), name
+    assert curves[0]["regret"].max() > 0
+
+
+def test_a_set_is_replayed(tmp_path: Path) -> None:
+    cahoots.data.example_set("lastfm", tmp_path / "music")
+    music = cahoots.data.load("lastfm", tmp_path / "music")
+    experiment = {"seeds": 1, "environment": music.environment(arms=5, dim=3), "algorithm": [{"kind": "linucb-alone"}]}
+    with cahoots.run(experiment, progress=False) as result:
+        assert result.summary[0]["steps"] == len(music)

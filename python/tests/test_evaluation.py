@@ -240,6 +240,24 @@ def test_wrong_columns_are_named(log: dict[str, np.ndarray]) -> None:
     )
 
 
+def test_texts_and_numbers_at_the_edge(log: dict[str, np.ndarray]) -> None:
+    halves = log["arm"].astype(object)
+    halves[9] = "r\ud800d"
+    assert "column 'arm' holds 'r\\ud800d', which has half a character" in refused({**log, "arm": halves})
+    assert "half a character" in refused({**log, "x\ud800": log["evening"]}, context="x\ud800")
+    assert cahoots.evaluate({**log, "x.y z": log["evening"]}, "uniform", context="x.y z").features == ["x.y z"]
+    assert "a feature is 1180591620717411" in refused({**log, "evening": [2**70] * 3000}, context="evening")
+    tiny = cahoots.evaluate({**log, "propensity": np.full(3000, 5e-324)}, "uniform", force=True)
+    assert "uniform" in repr(tiny) and tiny.warnings
+    polars = pytest.importorskip("polars")
+    wide = polars.DataFrame(log).with_columns(polars.col("reward").cast(polars.Int128))
+    assert numbers(cahoots.evaluate(wide, "uniform")) == numbers(cahoots.evaluate(log, "uniform"))
+    assert "context is 3" in refused(log, context=3)
+    assert "params is [1]" in refused(log, "linucb-alone", params=[1])
+    assert "differ in length" in refused(log, [[1, 2], [3]])
+    assert "arms is 'red'" in refused(log, np.ones((3000, 1)), arms="red")
+
+
 def test_two_columns_of_one_name_are_refused(log: dict[str, np.ndarray]) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(log)
@@ -252,7 +270,7 @@ def test_empty_logs_and_things_that_are_none(log: dict[str, np.ndarray], tmp_pat
     assert "no decisions" in refused(pandas.DataFrame(log).iloc[:0])
     assert "no decisions" in refused(polars.DataFrame(log)[:0])
     assert "which column is the arm" in refused(pandas.DataFrame())
-    for nothing in [None, 3, [1, 2], np.zeros((4, 4)), object()]:
+    for nothing in [None, 3, [1, 2], np.zeros((4, 4)), object(), pandas.Series([1]), polars.Series([1])]:
         assert "give a DataFrame" in refused(nothing)
     assert "is one float" in refused({"arm": 1.0})
     assert "there is no file" in refused("nowhere.csv")
@@ -431,3 +449,26 @@ def test_ctrl_c_ends_it() -> None:
         for _ in range(10_000):
             cahoots.evaluate(log, "epsilon-greedy:0.1", context=CONTEXT)
     timer.join()
+
+
+def test_a_record_of_decisions_as_a_folder_and_as_a_frame(log: dict[str, np.ndarray], tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = len(log["arm"])
+    record = {
+        **{name: log[name] for name in ("client", "arm", "propensity", "reward", *CONTEXT)},
+        "decision": [f"7-{row}" for row in range(rows)],
+        # Rewards that never came are left out.
+        "outcome": ["abandoned" if row % 100 == 3 else "rewarded" for row in range(rows)],
+        "offered": ["red|green|blue|grey"] * rows,
+        "decided": ["alone"] * rows,
+        "time": np.arange(rows).astype("datetime64[ms]"),
+    }
+    record["reward"] = np.where(np.arange(rows) % 100 == 3, np.nan, log["reward"])
+    table = pyarrow.table(record)
+    for at in (0, 2000):
+        parquet.write_table(table[at : at + 2000], tmp_path / f"decisions-0-{at:05}.parquet")
+    for policy in ("uniform", "linucb-alone"):
+        found = cahoots.evaluate(tmp_path, policy, context=CONTEXT)
+        assert found.rows == 2970 and found.unrewarded == 30
+        assert cahoots.evaluate(record, policy, context=CONTEXT) == found
+        assert cahoots.evaluate(table.to_pandas(), policy, context=CONTEXT) == found

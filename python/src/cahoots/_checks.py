@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -53,3 +55,30 @@ def ends(value: Any) -> tuple[float, float] | None:
     if not low < high or math.isinf(low) or math.isinf(high):
         raise InputError(f"reward_range is {value!r}: it goes from a smaller number to a larger one")
     return (low, high)
+
+
+def names(name: str, value: Any) -> list[str]:
+    """Names of columns: one, several or none."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Iterable):
+        raise InputError(f"{name} is {value!r}: it must be a list of columns")
+    return [str(one) for one in value]
+
+
+def table(name: str, value: Any) -> dict[str, Any]:
+    """Names with values, or none."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} is {value!r}: it must be a dict")
+    return dict(value)
+
+
+def path(name: str, value: Any) -> str:
+    """The path of a file or folder."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise InputError(f"{name} is {value!r}: it must be a path")
+    return str(os.fspath(value))

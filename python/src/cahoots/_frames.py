@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import importlib
 import math
 import numbers
 from collections.abc import Mapping, Sequence
@@ -49,7 +50,20 @@ class Frame:
 
     def write(self, path: Path, names: Sequence[str], more: Sequence[Column] = ()) -> None:
         """Writes columns to a Parquet file, which the same readers read as any file."""
-        _cahoots.write_frame(path, [*(self.column(name) for name in names), *more])
+        write(path, [*(self.column(name) for name in names), *more])
+
+
+def write(path: str | Path, columns: list[Column]) -> None:
+    """Writes columns to a Parquet file."""
+    try:
+        _cahoots.write_frame(path, columns)
+    except (TypeError, UnicodeEncodeError):
+        # Texts of Python may hold halves of characters, which no file can.
+        for name, cells, _ in columns:
+            for text in [name, *(cells if isinstance(cells, list) else [])]:
+                if any("\ud800" <= letter <= "\udfff" for letter in text or ""):
+                    raise InputError(f"column {name!r} holds {text!r}, which has half a character in it") from None
+        raise
 
 
 def of(frame: Any, what: str) -> Frame:
@@ -85,14 +99,18 @@ def _arrow(frame: Any, module: str, what: str) -> Any:
     if not hasattr(frame, "__arrow_c_stream__"):
         return None
     try:
-        import pyarrow
+        pyarrow: Any = importlib.import_module("pyarrow")
     except ImportError:
         if module == "pyarrow":
             raise
         raise InputError(f"{what} speaks Arrow, which pyarrow reads: pip install pyarrow") from None
     if isinstance(frame, pyarrow.Table):
         return frame
-    return pyarrow.RecordBatchReader.from_stream(frame).read_all()
+    try:
+        return pyarrow.RecordBatchReader.from_stream(frame).read_all()
+    except pyarrow.ArrowException:
+        # One column and no table.
+        return None
 
 
 def _column(name: str, cells: Any) -> Column:
@@ -182,9 +200,11 @@ def _taken(names: Column, codes: NDArray[Any]) -> Column:
 
 def _polars(name: str, series: Any) -> Column:
     dtype = series.dtype
-    if dtype.is_integer() or dtype.is_float() or dtype.base_type().__name__ == "Boolean":
+    kind = dtype.base_type().__name__
+    # What numpy has no numbers for goes by Python's own.
+    if (dtype.is_integer() and "128" not in kind) or dtype.is_float() or kind == "Boolean":
         missing = series.is_null().to_numpy()
-        filled = series.fill_null(False if dtype.base_type().__name__ == "Boolean" else 0)
+        filled = series.fill_null(False if kind == "Boolean" else 0)
         return _masked(_numpy(name, filled.to_numpy()), missing)
     if dtype.is_temporal():
         raise InputError(f"column `{name}` holds {_kind(dtype)}: make numbers or texts of it, or leave it out")
@@ -192,8 +212,7 @@ def _polars(name: str, series: Any) -> Column:
 
 
 def _pyarrow(name: str, cells: Any) -> Column:
-    import pyarrow
-
+    pyarrow: Any = importlib.import_module("pyarrow")
     of = cells.type
     if pyarrow.types.is_dictionary(of):
         cells = cells.cast(of.value_type)
@@ -246,12 +265,23 @@ def _cell(name: str, row: int, cell: Any) -> tuple[str, Any]:
         return "whole number", int(cell)
     if isinstance(cell, (numbers.Real, decimal.Decimal)) and not isinstance(cell, datetime.timedelta):
         return "number", float(cell)
-    if isinstance(cell, (list, tuple, set, frozenset)) or (hasattr(cell, "tolist") and getattr(cell, "ndim", 1) == 1):
-        arms = [_name(name, row, arm) for arm in (cell.tolist() if hasattr(cell, "tolist") else cell)]
-        return "list", "|".join(sorted(arms) if isinstance(cell, (set, frozenset)) else arms)
+    listed = _listed(cell)
+    if listed is not None:
+        return "list", "|".join(_name(name, row, arm) for arm in listed)
     raise InputError(
         f"column `{name}`, row {row} (from 0) is a {type(cell).__name__}: make numbers or texts of it, or leave it out"
     )
+
+
+def _listed(cell: Any) -> list[Any] | None:
+    """The items of a list, a set or an array; nothing if it is none of these."""
+    if isinstance(cell, (set, frozenset)):
+        return sorted(cell, key=str)
+    if isinstance(cell, (list, tuple)):
+        return list(cell)
+    if hasattr(cell, "tolist") and getattr(cell, "ndim", 1) == 1:
+        return list(cell.tolist())
+    return None
 
 
 def _name(column: str, row: int, arm: Any) -> str:

@@ -18,7 +18,9 @@ _ROLES = ("arm", "reward", "propensity", "client", "position", "offered")
 
 def columns_of(frame: Frame, options: dict[str, Any], policy: Any) -> list[str]:
     """The columns of a frame that are needed; those that were not named are found by their usual names."""
-    usual = dict(zip(("arm", "reward", "propensity", "client"), _cahoots.usual_columns(), strict=True))
+    usual: dict[str, list[str]] = dict(
+        zip(("arm", "reward", "propensity", "client"), _cahoots.usual_columns(), strict=True)
+    )
     record = set(_RECORD) <= set(frame.names)
     chosen: list[str] = []
 
@@ -62,6 +64,8 @@ def given(
     """The probabilities of a policy that is given as numbers, as columns named by the arm behind a prefix."""
     if callable(policy) and not hasattr(policy, "__len__"):
         policy = _called(policy, log)
+    if isinstance(arms, str):
+        raise InputError(f"arms is {arms!r}: give a list of all arms")
     known = [str(arm) for arm in arms] if arms is not None else _cahoots.survey_log(path, options)
     if len(set(known)) != len(known):
         raise InputError("arms names one of them twice")
@@ -96,7 +100,10 @@ def _named(policy: Any, frame: Frame, known: list[str]) -> dict[str, Any]:
         if len(strangers) == len(table.names):
             raise InputError(f"no column of the policy is named like an arm; arms are: {', '.join(known[:20])}")
         return {name: table.column(name).cells for name in table.names}
-    array = np.asarray(policy)
+    try:
+        array = np.asarray(policy)
+    except ValueError:
+        raise InputError(f"rows of the policy differ in length: give probabilities, {rows} x {len(known)}") from None
     if array.ndim == 2:
         if array.shape != (rows, len(known)):
             raise InputError(

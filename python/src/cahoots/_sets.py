@@ -54,7 +54,7 @@ def check(folder: str | os.PathLike[str]) -> Check:
     >>> found.dataset, found.counts["users"], found.ok
     ('lastfm', (12, 1892), False)
     """
-    report = _cahoots.check_set(os.fspath(folder))
+    report = _cahoots.check_set(_checks.path("folder", folder))
     report["counts"] = {what: (found, known) for what, found, known in report["counts"]}
     return Check(**report)
 
@@ -113,7 +113,8 @@ class Dataset:
         columns: dict[str, NDArray[Any]] = {"user": self.users[self.event_users], "item": self.items[self.event_items]}
         if self.event_times is not None:
             columns["time"] = self.event_times
-        return pandas.DataFrame(columns)
+        frame: pandas.DataFrame = pandas.DataFrame(columns)
+        return frame
 
     def environment(self, **keys: Any) -> dict[str, Any]:
         """The environment of an experiment that replays it: `kind = "replay"` with these keys."""
@@ -141,8 +142,8 @@ def load(name: str | None, folder: str | os.PathLike[str]) -> Dataset:
     >>> music.features(dim=3).shape
     (83, 3)
     """
-    place = os.fspath(folder)
-    return Dataset(_cahoots.load_set(name, place), str(Path(place).resolve()))
+    place = _checks.path("folder", folder)
+    return Dataset(_cahoots.load_set(_checks.text("name", name), place), str(Path(place).resolve()))
 
 
 def prepare(
@@ -161,10 +162,10 @@ def prepare(
     """
     width = _checks.whole("dim", dim, 1, 1000)
     variants = ["gob", "svd"] if features == "both" else [features]
-    made: list[dict[str, Any]] = _cahoots.prepare_set(name, os.fspath(folder), variants, width, bool(anew))
+    made: list[dict[str, Any]] = _cahoots.prepare_set(name, _checks.path("folder", folder), variants, width, bool(anew))
     return made
 
 
 def example_set(name: str, folder: str | os.PathLike[str]) -> None:
     """Writes a small made-up dataset in the form of a known one to a folder: nothing in it is anyone's."""
-    _cahoots.example_set(name, Path(folder))
+    _cahoots.example_set(name, Path(_checks.path("folder", folder)))

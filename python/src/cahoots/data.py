@@ -99,11 +99,7 @@ def table_environment(
     ('table', 100)
 
     """
-    if "file" in keys or "arms_file" in keys:
-        raise InputError("the frame is the file: leave file and arms_file out")
-    for key in ("label", "client", "arm", "reward", "offered", "arm_id"):
-        if keys.get(key) is not None and not isinstance(keys[key], str):
-            raise InputError(f"{key} is {keys[key]!r}: it names a column")
+    keys = _keys(keys)
     held: tempfile.TemporaryDirectory[str] | None = None
     if folder is None:
         held = tempfile.TemporaryDirectory(prefix="cahoots-table-")
@@ -111,8 +107,7 @@ def table_environment(
     else:
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
-    keys = {key: list(value) if isinstance(value, tuple) else value for key, value in keys.items() if value is not None}
-    roles = [keys[key] for key in ("label", "client", "arm", "reward", "offered") if key in keys]
+    roles = [keys[key] for key in _ROLES if key in keys]
     if "clients" not in keys and "client" not in keys:
         keys["clients"] = 10
     file = _file(frame, place / "table.parquet", "the frame", roles, keys)
@@ -124,6 +119,30 @@ def table_environment(
     with told_in_python():
         rows = _cahoots.check_table({key: value for key, value in environment.items() if key != "kind"})
     return TableEnvironment(environment, rows, held)
+
+
+_ROLES = ("label", "client", "arm", "reward", "offered")
+
+
+def _keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a table, without those that say nothing; roles are names of columns."""
+    if "file" in keys or "arms_file" in keys:
+        raise InputError("the frame is the file: leave file and arms_file out (arms= takes the features of arms)")
+    found = {
+        key: list(value) if isinstance(value, tuple) else value for key, value in keys.items() if value is not None
+    }
+    for key in (*_ROLES, "arm_id"):
+        if key in found and not isinstance(found[key], str):
+            raise InputError(f"{key} is {found[key]!r}: it names a column")
+    if "context" in found and found["context"] != "others":
+        found["context"] = _checks.names("context", found["context"])
+    return found
+
+
+def _named(keys: Mapping[str, Any]) -> set[str]:
+    """The columns that keys name."""
+    context = keys.get("context", "others")
+    return {keys[key] for key in _ROLES if key in keys} | (set() if isinstance(context, str) else set(context))
 
 
 def _file(frame: Any, path: Path, what: str, roles: list[str], keys: Mapping[str, Any]) -> str:
@@ -184,7 +203,8 @@ class Description:
             import pandas
         except ImportError:
             raise CahootsError("to_pandas needs pandas: pip install 'cahoots[pandas]'") from None
-        return pandas.DataFrame(self.columns).set_index("name")
+        frame: pandas.DataFrame = pandas.DataFrame(self.columns).set_index("name")
+        return frame
 
     def _summary(self) -> str:
         text = f"{self.rows:,} rows, {len(self.columns)} columns"
@@ -214,10 +234,11 @@ class Description:
         return html_table(self._summary(), self._table())
 
 
-def describe(table: Any, **keys: Any) -> Description:
+def describe(table: Any, *, arms: Any = None, **keys: Any) -> Description:
     """Says what would be made of a table: its columns, the roles that fit them, and an experiment to begin with.
 
-    `table` is a path (CSV, Parquet) or a frame; keys are those of `kind = "table"` that are known already.
+    `table` is a path (CSV, Parquet) or a frame, and so is `arms`, with a row of features for each arm, where rows name
+    an arm that was liked; keys are those of `kind = "table"` that are known already.
 
     >>> import cahoots
     >>> visits = {"age": [31, 54, 47, 60] * 25, "clinic": ["a", "b"] * 50, "outcome": ["well", "ill"] * 50}
@@ -227,7 +248,7 @@ def describe(table: Any, **keys: Any) -> Description:
     """
     name = "table"
     unread: list[str] = []
-    arms_file = keys.get("arms_file")
+    keys = _keys(keys)
     with tempfile.TemporaryDirectory(prefix="cahoots-table-") as folder:
         if isinstance(table, (str, os.PathLike)):
             path = _file(table, Path(folder), "the table", [], {})
@@ -239,18 +260,14 @@ def describe(table: Any, **keys: Any) -> Description:
                 try:
                     columns.append(frame.column(column))
                 except InputError:
-                    if column in keys.values():
+                    if column in _named(keys):
                         raise
                     unread.append(column)
             path = str(Path(folder) / "table.parquet")
-            _cahoots.write_frame(path, columns)
-        if arms_file is not None and not isinstance(arms_file, (str, os.PathLike)):
-            arms_file = _file(arms_file, Path(folder) / "arms.parquet", "the frame of arms", [], {})
-        elif arms_file is not None:
-            arms_file = os.fspath(arms_file)
-        given = {key: value for key, value in keys.items() if value is not None} | {"file": path}
-        if arms_file is not None:
-            given["arms_file"] = arms_file
+            _frames.write(path, columns)
+        given = {**keys, "file": path}
+        if arms is not None:
+            given["arms_file"] = _file(arms, Path(folder) / "arms.parquet", "the frame of arms", [], {})
         with told_in_python():
             found = _cahoots.describe_table(given, name)
     found["unread"] = [*found["unread"], *unread]

@@ -123,7 +123,8 @@ class Evaluation:
             row["tau"] = math.nan if one.tau is None else one.tau
             rows.append(row)
         index = pandas.Index([one.estimator for one in self.estimates], name="estimator")
-        return pandas.DataFrame(rows, index=index)
+        frame: pandas.DataFrame = pandas.DataFrame(rows, index=index)
+        return frame
 
     def _heading(self) -> str:
         text = f"{self.policy}: {self.rows:,} decisions, {len(self.arms)} arms"
@@ -145,7 +146,8 @@ class Evaluation:
         titles = {"normal": "normal", "bootstrap": "bootstrap", "anytime": "at any time"}
         rows = [["estimator", "value", "standard error", *(f"{percent}, {titles[name]}" for name in shown)]]
         for one in self.estimates:
-            digits = 4 if one.standard_error <= 0 else min(8, max(0, 1 - math.floor(math.log10(one.standard_error))))
+            known = 0 < one.standard_error < math.inf
+            digits = min(8, max(0, 1 - math.floor(math.log10(one.standard_error)))) if known else 4
             name = one.estimator if one.tau is None else f"{one.estimator}, tau {one.tau:g}"
             row = [name, f"{one.value:,.{digits}f}", f"{one.standard_error:,.{digits}f}"]
             for interval in shown:
@@ -184,7 +186,7 @@ def evaluate(
     reward: str | None = None,
     propensity: str | None = None,
     uniform_logging: bool = False,
-    context: str | Sequence[str] = (),
+    context: str | Sequence[str] | None = None,
     client: str | None = None,
     position: str | None = None,
     offered: str | None = None,
@@ -263,7 +265,7 @@ def evaluate(
         "position": _checks.text("position", position),
         "offered": _checks.text("offered", offered),
         "uniform_logging": bool(uniform_logging),
-        "context": [context] if isinstance(context, str) else [str(name) for name in context],
+        "context": _checks.names("context", context),
         "arm_features": _checks.text("arm_features", arm_features),
         "clip": _checks.number("clip", clip, above=0.0),
         "tau": _checks.number("tau", tau, above=0.0, finite=False),
@@ -276,7 +278,7 @@ def evaluate(
         "least_propensity": _checks.number("least_propensity", least_propensity, above=0.0, below=1.0),
         "least_effective": _checks.number("least_effective", least_effective, above=0.0),
         "force": bool(force),
-        "params": dict(params or {}),
+        "params": _checks.table("params", params),
     }
     shown = _shown(estimators)
     with contextlib.ExitStack() as stack, told_in_python():

@@ -65,7 +65,8 @@ class Reproduction:
             import pandas
         except ImportError:
             raise CahootsError("to_pandas needs pandas: pip install 'cahoots[pandas]'") from None
-        return pandas.DataFrame([claim.__dict__ for claim in self.claims])
+        frame: pandas.DataFrame = pandas.DataFrame([claim.__dict__ for claim in self.claims])
+        return frame
 
     def _rows(self) -> list[list[str]]:
         rows = [["claim", "paper", "ours (± 95%)", "verdict"]]
