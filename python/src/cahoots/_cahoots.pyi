@@ -1,6 +1,6 @@
 """The compiled half of the package; nothing here is for users directly."""
 
-from typing import Any, overload
+from typing import Any, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ class InputError(ValueError):
 
 # One's own algorithms and worlds.
 
+@final
 class Rng:
     """Random numbers of one call. The same seed and the same decision give the same draws."""
 
@@ -44,6 +45,7 @@ class Rng:
     def choice(self, n: int, p: Any = None) -> int: ...
     def generator(self) -> np.random.Generator: ...
 
+@final
 class Step:
     """The step that a client or a server is taking. Calling it sends."""
 
