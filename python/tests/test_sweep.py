@@ -177,6 +177,24 @@ def test_workers_that_do_not_share_the_folder_are_found_out(tmp_path: Path, clus
         ray_sweep(Path(out), setup=setup)
 
 
+def test_what_is_written_in_python_goes_along(tmp_path: Path, cluster: Any) -> None:
+    @cahoots.policy("swept-first")
+    class First:
+        def __init__(self, arm: int = 0) -> None:
+            self.arm = arm
+
+        def choose(self) -> int:
+            return self.arm
+
+        def observe(self, reward: float) -> None:
+            pass
+
+    keys = {**KEYS, "algorithm": [{"kind": "swept-first", "arm": [0, 1]}, {"kind": "linucb-alone"}]}
+    cahoots.run(keys, out=tmp_path / "one", progress=False)
+    cahoots.sweep(keys, out=tmp_path / "parts", backend="ray", shards=3, progress=False)
+    assert held(tmp_path / "parts") == held(tmp_path / "one")
+
+
 def killed_once(marker: Path, when: Callable[[], bool]) -> Callable[[], None]:
     """What a worker is to do before its first part: die, as soon as something holds, if no other has."""
     path = str(marker)

@@ -2,7 +2,6 @@
 
 use cahoots_core::ParamError;
 use cahoots_lab::LabError;
-use cahoots_node::NodeError;
 use cahoots_sim::run::RunError;
 use pyo3::PyErr;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -29,12 +28,4 @@ pub(crate) fn params(error: &ParamError) -> PyErr {
 /// The exception for a run that cannot be.
 pub(crate) fn run(error: &RunError) -> PyErr {
     InputError::new_err(error.to_string())
-}
-
-/// The exception for what a node says.
-pub(crate) fn node(error: &NodeError) -> PyErr {
-    match error {
-        NodeError::Config(text) => InputError::new_err(text.clone()),
-        other => CahootsError::new_err(other.to_string()),
-    }
 }

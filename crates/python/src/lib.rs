@@ -19,6 +19,10 @@ mod _cahoots {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __optimised__: bool = !cfg!(debug_assertions);
+
+    #[pymodule_export]
     use crate::data::evaluate::column_remedy;
     #[pymodule_export]
     use crate::data::evaluate::evaluate_log;

@@ -25,7 +25,7 @@ from cahoots.learners import (
     ThompsonBeta,
 )
 from cahoots.live import Ask, Client, Coordinator, Decision, Drained, Ranked, logs
-from cahoots.own import Seat, Setting, algorithm, own_names, policy, world
+from cahoots.own import Rng, Seat, Setting, Step, algorithm, own_names, policy, world
 from cahoots.reproduction import Claim, Reproduction, papers, reproduce
 from cahoots.results import Result, load
 
@@ -64,9 +64,11 @@ __all__ = [
     "Ranked",
     "Reproduction",
     "Result",
+    "Rng",
     "Seat",
     "Setting",
     "Softmax",
+    "Step",
     "ThompsonBeta",
     "__version__",
     "algorithm",

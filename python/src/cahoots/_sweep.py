@@ -13,11 +13,13 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from cahoots import _cahoots
 from cahoots._errors import CahootsError, InputError
+from cahoots._own_definition import Definition, adopt, exported
 from cahoots._progress import Watcher, watching
 from cahoots.experiment import ExperimentLike, Spec, as_spec, expect, run, whole
 from cahoots.results import Result
@@ -94,8 +96,8 @@ def sweep(
         shared_folder: Whether the workers see ``out`` under the same path (one machine, or a network file system). With
             False they work in temporary folders and send the finished records back; what a worker that dies had done of
             its part is then done again.
-        setup: Called once in every worker process before its first part: register algorithms and worlds of your own
-            there.
+        setup: Called once in every worker process before its first part. Algorithms and worlds of your own that are known
+            here are known there without it.
         progress: As `cahoots.run` takes it; on Ray, decisions are counted part by part.
 
     >>> import cahoots, tempfile
@@ -130,7 +132,9 @@ def sweep(
         return run(
             experiment, out=folder, seeds=seeds, jobs=jobs, resume=True, per_client=per_client, progress=progress
         )
-    packed = None if setup is None else ray.cloudpickle.dumps(setup)
+    # What is not named in the experiment need not travel, and perhaps could not.
+    own = [known for known in exported() if known.name in spec[1]]
+    packed = ray.cloudpickle.dumps(partial(_prepare, own, setup)) if own or setup else None
     tasks = [
         _Task(spec, str(folder), number, count, seeds, per_client, shared_folder, packed)
         for number, left in enumerate(missing, start=1)
@@ -245,6 +249,13 @@ def _stop(ray: Any, flying: list[Any]) -> None:
         # What they say of it is not news; unheard, it would be shown as an error.
         with contextlib.suppress(Exception):
             ray.get(reference)
+
+
+def _prepare(own: list[Definition], setup: Callable[[], object] | None) -> None:
+    """What a worker does before its first part."""
+    adopt(own)
+    if setup is not None:
+        setup()
 
 
 _SET_UP: set[str] = set()

@@ -52,7 +52,7 @@ pub(crate) fn read_table(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
 #[pymethods]
 impl Table {
     /// A stream of the Arrow C data interface.
-    #[pyo3(signature = (requested_schema = None))]
+    #[pyo3(signature = (requested_schema: "object" = None) -> "object")]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
@@ -65,6 +65,7 @@ impl Table {
     }
 
     /// The types of the columns, as the Arrow C data interface has them.
+    #[pyo3(signature = () -> "object")]
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.batch.schema().as_ref());
         let schema = schema.map_err(|error| CahootsError::new_err(error.to_string()))?;

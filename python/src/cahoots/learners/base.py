@@ -234,7 +234,7 @@ class Base:
         >>> learner.coef_
         array([0.5, 0. ])
         """
-        rows = None if self._core is None else self._core.coefficients()
+        rows: Floats | None = None if self._core is None else self._core.coefficients()
         if rows is None:
             raise AttributeError("there is no linear model here, or none yet")
         return rows if self._form == "context" else rows[0]

@@ -72,7 +72,7 @@ class Learner(Base):
             arm = what if type(what) is int and what >= 0 else self._position(what)
             core.update_logged(reward, arm, None, probability)
         else:
-            features: ArrayLike = what  # type: ignore[assignment]
+            features: ArrayLike = what
             core = self._begin(features) if core is None else core
             core.update_logged(reward, 0, features, probability)
 
@@ -221,6 +221,8 @@ class Learner(Base):
 
     def _expectations(self, arms: ArrayLike | None) -> Floats:
         core = self._begin(arms) if self._core is None else self._core
+        scores: Floats
+        means: Floats
         scores, means = core.scores(arms)
         known: Floats = np.where(np.isnan(scores), means, scores)
         return known
