@@ -131,6 +131,11 @@ def test_the_table_says_what_the_report_says(quick):
     assert quick["date"] in text and f"a {quick['build']} build of Cahoots" in text
 
 
+def test_figures_have_three_digits_and_no_exponent():
+    figures = {1234.5: "1230", 0.01234: "0.0123", 12.345: "12.3", 1.0: "1", 123456.0: "123000"}
+    assert {value: report._figure(value) for value in figures} == figures
+
+
 def test_the_command_writes_json_and_a_file(tmp_path):
     out = tmp_path / "found.json"
     command = [sys.executable, "-m", "cahoots.compare", "--quick", "--json", "--out", str(out)]

@@ -123,6 +123,11 @@ def _agreement(found: Found, course: Course) -> dict[str, Any]:
     }
 
 
+def _figure(value: float) -> str:
+    """Three digits, and no exponent."""
+    return f"{float(f'{value:.3g}'):.15g}"
+
+
 def table(report: dict[str, Any]) -> str:
     """The report in Markdown.
 
@@ -144,13 +149,13 @@ def table(report: dict[str, Any]) -> str:
             if row["status"] != "measured":
                 lines.append(f"| {name} | {row['status']} | | | |")
                 continue
-            ratio = "" if row["ratio"] is None else f"{row['ratio']:.3g}"
+            ratio = "" if row["ratio"] is None else _figure(row["ratio"])
             same = f"{row['decisions'] - row['differ']} of {row['decisions']}"
             shown = [f"step {each['step']}: {each['arm']} for {each['reference']}" for each in row["first_that_differ"]]
             note = "; ".join([*([row["note"]] if "note" in row else []), *shown])
             if row["differ"] > len(shown):
                 note += "; ..."
-            lines.append(f"| {name} | {row['microseconds']:.3g} | {ratio} | {same} | {note} |")
+            lines.append(f"| {name} | {_figure(row['microseconds'])} | {ratio} | {same} | {note} |")
         lines.append("")
     # A development build is slower: whoever reads the figures has to know.
     lines.append(
