@@ -5,11 +5,11 @@ The compiled half of the package. Its stubs are made from this list (`maturin ge
 from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from pathlib import Path
-from types import CapsuleType
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__version__", "Decision", "LiveClient", "LiveCoordinator", "LoadedSet", "Rng", "SoloLearner", "Step", "Table", "_interrupt", "_register", "_registered", "_simulate", "check_experiment", "check_set", "check_table", "column_remedy", "describe_algorithms", "describe_environments", "describe_table", "evaluate_log", "example_log", "example_set", "example_worth", "expect_experiment", "keys_client", "keys_init", "keys_revoke", "keys_rotate", "keys_server", "keys_show", "live_algorithms", "live_logs", "load_set", "merge_parts", "missing_runs", "paper_items", "parse_toml", "prepare_set", "read_table", "reproduce_items", "run_experiment", "run_part", "survey_log", "t_quantile", "usual_columns", "write_frame"]
+__all__ = ["__optimised__", "__version__", "Decision", "LiveClient", "LiveCoordinator", "LoadedSet", "Rng", "SoloLearner", "Step", "Table", "_interrupt", "_register", "_registered", "_simulate", "check_experiment", "check_set", "check_table", "column_remedy", "describe_algorithms", "describe_environments", "describe_table", "evaluate_log", "example_log", "example_set", "example_worth", "expect_experiment", "keys_client", "keys_init", "keys_revoke", "keys_rotate", "keys_server", "keys_show", "live_algorithms", "live_logs", "load_set", "merge_parts", "missing_runs", "paper_items", "parse_toml", "prepare_set", "read_table", "reproduce_items", "run_experiment", "run_part", "survey_log", "t_quantile", "usual_columns", "write_frame"]
 
+__optimised__: Final[bool]
 __version__: Final[str]
 
 @final
@@ -373,11 +373,11 @@ class Table:
     """
     A table of results. Whatever reads Arrow takes it as it is: `polars.DataFrame(table)`, `pyarrow.table(table)`.
     """
-    def __arrow_c_schema__(self, /) -> CapsuleType:
+    def __arrow_c_schema__(self, /) -> "object":
         """
         The types of the columns, as the Arrow C data interface has them.
         """
-    def __arrow_c_stream__(self, /, requested_schema: Any | None = None) -> CapsuleType:
+    def __arrow_c_stream__(self, /, requested_schema: "object" = None) -> "object":
         """
         A stream of the Arrow C data interface.
         """

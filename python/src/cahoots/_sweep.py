@@ -96,8 +96,8 @@ def sweep(
         shared_folder: Whether the workers see ``out`` under the same path (one machine, or a network file system). With
             False they work in temporary folders and send the finished records back; what a worker that dies had done of
             its part is then done again.
-        setup: Called once in every worker process before its first part. Algorithms and worlds of your own that are known
-            here are known there without it.
+        setup: Called once in every worker process before its first part. Algorithms and worlds of your own that are
+            known here are known there without it.
         progress: As `cahoots.run` takes it; on Ray, decisions are counted part by part.
 
     >>> import cahoots, tempfile

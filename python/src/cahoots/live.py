@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from cahoots import _cahoots
-from cahoots._errors import InputError
 from cahoots._coordinator import Coordinator
+from cahoots._errors import InputError
 from cahoots._live_nodes import Node
 from cahoots._live_options import over_of, terms_of, tls_of
 from cahoots._live_types import (

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cahoots._errors import InputError
 from cahoots._cahoots import Decision
+from cahoots._errors import InputError
 from cahoots.learners.base import Arms, Form
 from cahoots.learners.steps import Decisions, Learner
 

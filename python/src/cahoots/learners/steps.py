@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cahoots._errors import InputError
 from cahoots._cahoots import Decision
+from cahoots._errors import InputError
 from cahoots.learners.base import Base, Floats, whole
 
 L = TypeVar("L", bound="Learner")
