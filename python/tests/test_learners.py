@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import multiprocessing
 import pickle
+import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -705,3 +708,52 @@ def test_many_are_kept_as_one_thing():
     assert isinstance(decisions, Decisions) and decisions.features.shape == (3, 4)
     assert len(cahoots.LinUCB(dim=4).decide_many(np.ones((0, 2, 4)))) == 0
     assert len(cahoots.UCB(arms=2).decide_many(0)) == 0
+
+
+CLASSES = [
+    cahoots.LinUCB,
+    cahoots.LinTS,
+    cahoots.DisjointLinUCB,
+    cahoots.Greedy,
+    cahoots.EpsilonGreedy,
+    cahoots.Softmax,
+    cahoots.IGW,
+    cahoots.Random,
+    cahoots.UCB,
+    cahoots.KLUCB,
+    cahoots.MOSS,
+    cahoots.ThompsonBeta,
+    cahoots.Exp3,
+]
+# Other policies of the linear kit have classes of their own, or none: these keys are not theirs.
+ELSEWHERE = {"policy", "fidelity", "perturbation", "temperature", "gap_weight", "gap_exponent"}
+NOT_HERE = {
+    "linucb-alone": ELSEWHERE | {"sampling_scale", "samples"},
+    "lints-alone": ELSEWHERE | {"failure_prob", "radius"},
+}
+
+
+def keys_of(kind):
+    """Keys and defaults from the tables beside the algorithms."""
+    tables = Path(__file__).parents[2] / "crates" / "algorithms" / "src"
+    if not tables.is_dir():
+        pytest.skip("the tables of parameters are in the repository alone")
+    for path in tables.glob("*/PARAMETERS.md"):
+        for part in re.split(r"(?m)^(?=`[a-z0-9-]+`:$)", path.read_text(encoding="utf-8")):
+            if part.startswith(f"`{kind}`:"):
+                return dict(re.findall(r"(?m)^\| `(\w+)` \| `?([^`|]*?)`? \|", part))
+    raise AssertionError(f"no table of {kind}")
+
+
+@pytest.mark.parametrize("learner", CLASSES)
+def test_parameters_have_the_names_and_defaults_of_the_algorithm(learner):
+    listed = inspect.signature(learner).parameters
+    keys = keys_of(learner._kind)
+    assert set(keys) - NOT_HERE.get(learner._kind, set()) <= set(listed)
+    assert set(listed) - set(keys) <= {"dim", "arms", "seed", *({"alpha"} if learner is cahoots.LinUCB else ())}
+    for name in set(keys) & set(listed):
+        default = listed[name].default
+        if keys[name] == "-":
+            assert default is None or (learner is cahoots.MOSS and default is inspect.Parameter.empty)
+        else:
+            assert default == float(keys[name])
