@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import csv
 import json
 import math
 import os
 import pickle
+import signal
 import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -439,16 +443,28 @@ def test_threads_run_at_once_and_agree(log: dict[str, np.ndarray]) -> None:
 
 
 def test_ctrl_c_ends_it() -> None:
-    import signal
-
-    log = cahoots.data.example_log(200_000)
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
-        timer.start()
-        # Longer than any machine takes until the timer rings.
-        for _ in range(10_000):
-            cahoots.evaluate(log, "epsilon-greedy:0.1", context=CONTEXT)
-    timer.join()
+    code = f"""
+import cahoots
+log = cahoots.data.example_log(200_000)
+print("ready", flush=True)
+try:
+    while True:
+        cahoots.evaluate(log, "epsilon-greedy:0.1", context={CONTEXT!r})
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    # A signal that comes while Python cleans up an object is lost with it: people press again, and so does this.
+    for _ in range(10):
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+            break
+    else:
+        process.kill()
+    assert process.stdout.read() == "interrupted\n"
 
 
 def test_a_record_of_decisions_as_a_folder_and_as_a_frame(log: dict[str, np.ndarray], tmp_path: Path) -> None:
