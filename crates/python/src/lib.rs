@@ -81,6 +81,8 @@ mod _cahoots {
     #[pymodule_export]
     use crate::own::_registered;
     #[pymodule_export]
+    use crate::own::_running;
+    #[pymodule_export]
     use crate::own::rng::Rng;
     #[pymodule_export]
     use crate::own::simulate::_simulate;

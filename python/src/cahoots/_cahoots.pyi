@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__optimised__", "__version__", "Decision", "LiveClient", "LiveCoordinator", "LoadedSet", "Rng", "SoloLearner", "Step", "Table", "_interrupt", "_register", "_registered", "_simulate", "check_experiment", "check_set", "check_table", "column_remedy", "describe_algorithms", "describe_environments", "describe_table", "evaluate_log", "example_log", "example_set", "example_worth", "expect_experiment", "keys_client", "keys_init", "keys_revoke", "keys_rotate", "keys_server", "keys_show", "live_algorithms", "live_logs", "load_set", "merge_parts", "missing_runs", "paper_items", "parse_toml", "prepare_set", "read_table", "reproduce_items", "run_experiment", "run_part", "survey_log", "t_quantile", "usual_columns", "write_frame"]
+__all__ = ["__optimised__", "__version__", "Decision", "LiveClient", "LiveCoordinator", "LoadedSet", "Rng", "SoloLearner", "Step", "Table", "_interrupt", "_register", "_registered", "_running", "_simulate", "check_experiment", "check_set", "check_table", "column_remedy", "describe_algorithms", "describe_environments", "describe_table", "evaluate_log", "example_log", "example_set", "example_worth", "expect_experiment", "keys_client", "keys_init", "keys_revoke", "keys_rotate", "keys_server", "keys_show", "live_algorithms", "live_logs", "load_set", "merge_parts", "missing_runs", "paper_items", "parse_toml", "prepare_set", "read_table", "reproduce_items", "run_experiment", "run_part", "survey_log", "t_quantile", "usual_columns", "write_frame"]
 
 __optimised__: Final[bool]
 __version__: Final[str]
@@ -410,6 +410,11 @@ def _register(definition: Any) -> None:
 def _registered() -> list[tuple[str, bool]]:
     """
     The names of what has been written in Python, and whether each is a world.
+    """
+
+def _running() -> int:
+    """
+    How many threads run what has been written in Python.
     """
 
 def _simulate(text: str, *, restore: bool = False, encode: bool = False) -> str:

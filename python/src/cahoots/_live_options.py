@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import numbers
 import os
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from cahoots import _cahoots
 from cahoots._errors import InputError
+from cahoots._kinds import algorithms
 from cahoots._live_types import Path, text
+
+# A model of so many features takes a gigabyte; as the learners have it.
+_MOST_DIM = 16_384
+_MOST_ARMS = 16_777_216
 
 
 def over_of(over: Mapping[str, Any] | None) -> list[tuple[str, str]]:
@@ -32,6 +39,10 @@ def setting_of(setting: Mapping[str, Any]) -> dict[str, Any]:
     Those for whom decisions are made are its users, one for each client unless `hosts` says more.
     """
     table = dict(setting)
+    for key, least, most in (("clients", 1, 2**31), ("dim", 0, _MOST_DIM), ("arms", 1, _MOST_ARMS)):
+        value = table.get(key, least)
+        if isinstance(value, numbers.Integral) and not least <= int(value) <= most:
+            raise InputError(f"{key} is {value}: take a whole number from {least} to {most}")
     if "clients" in table:
         clients = table.pop("clients")
         table.setdefault("users", clients)
@@ -62,6 +73,16 @@ def algorithm_of(algorithm: str, params: Mapping[str, Any] | None) -> dict[str, 
         )
     if params is not None and "kind" in params:
         raise InputError("params must not have a `kind`: the algorithm is named by `algorithm`")
+    if algorithm in _cahoots.live_algorithms():
+        known = [parameter.name for parameter in algorithms()[algorithm].parameters]
+        for name in params or {}:
+            # What is no text is refused further on.
+            if isinstance(name, str) and name not in known:
+                near = get_close_matches(name, known, 1)
+                raise InputError(
+                    f"{algorithm} has no key {name!r}"
+                    + (f": did you mean {near[0]!r}?" if near else f"; there are: {', '.join(known)}")
+                )
     return {"kind": algorithm, **(params or {})}
 
 

@@ -25,6 +25,8 @@ def draw(result: Result, x: str, y: str, ax: Axes | None, entries: list[str] | N
     if y not in _MEASURED:
         raise InputError(f"y is {y!r}: take one of {', '.join(_MEASURED)}")
     labels = [str(row["label"]) for row in result.summary]
+    if isinstance(entries, str) or (entries is not None and not entries):
+        raise InputError(f"entries is {entries!r}: take a list of labels, or leave it out")
     for entry in entries or []:
         if entry not in labels:
             raise InputError(f"there is no entry {entry!r}; there are: {', '.join(labels)}")
@@ -42,9 +44,20 @@ def draw(result: Result, x: str, y: str, ax: Axes | None, entries: list[str] | N
         _dots(axes, points, band)
     axes.set_xlabel(_TITLES.get(x, x))
     axes.set_ylabel(_TITLES.get(y, y))
-    axes.set_title(result.title)
-    axes.legend()
+    axes.set_title(_plain(result.title))
+    # Beside the lines where it would cover them.
+    many = len(shown) > _COLOURS
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), fontsize="small") if many else axes.legend()
     return axes
+
+
+_COLOURS = 10
+
+
+def _plain(text: str) -> str:
+    """A text that is shown as it stands: no formulas, and never hidden from a legend."""
+    text = text.replace("$", r"\$")
+    return "\u200b" + text if text.startswith("_") else text
 
 
 def _lines(result: Result, axes: Axes, x: str, y: str, shown: list[int], labels: list[str], band: bool) -> None:
@@ -54,7 +67,9 @@ def _lines(result: Result, axes: Axes, x: str, y: str, shown: list[int], labels:
         ticks, tables = _over_seeds({name: columns[name][own] for name in {"tick", "seed", x, y}})
         mean, half = _mean(tables[y])
         places = ticks.astype(float) if x == "tick" else _mean(tables[x])[0]
-        (line,) = axes.plot(places, mean, label=labels[entry])
+        # After as many entries as there are colours, the next ones are dashed, then dotted.
+        style = ("-", "--", ":", "-.")[shown.index(entry) // _COLOURS % 4]
+        (line,) = axes.plot(places, mean, style, label=_plain(labels[entry]))
         if band and half is not None:
             axes.fill_between(places, mean - half, mean + half, color=line.get_color(), alpha=0.2, linewidth=0)
 
@@ -104,6 +119,6 @@ def _dots(axes: Axes, groups: dict[str, list[tuple[float, float, float]]], band:
     for name, points in groups.items():
         at, mean, half = map(np.array, zip(*sorted(points), strict=True))
         if band:
-            axes.errorbar(at, mean, yerr=np.nan_to_num(half), marker="o", capsize=3, label=name)
+            axes.errorbar(at, mean, yerr=np.nan_to_num(half), marker="o", capsize=3, label=_plain(name))
         else:
-            axes.plot(at, mean, marker="o", label=name)
+            axes.plot(at, mean, marker="o", label=_plain(name))

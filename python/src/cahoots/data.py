@@ -162,7 +162,17 @@ def _file(frame: Any, path: Path, what: str, roles: list[str], keys: Mapping[str
     if not isinstance(context, str):
         for name in context:
             table.column(name)
-    table.write(path, names)
+    if not path.exists():
+        table.write(path, names)
+        return str(path.resolve())
+    # Another world may read that file.
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        table.write(beside, names)
+        if beside.read_bytes() != path.read_bytes():
+            raise InputError(f"{path} is there already, with other rows or columns: choose another folder")
+    finally:
+        beside.unlink(missing_ok=True)
     return str(path.resolve())
 
 

@@ -355,14 +355,18 @@ def run(
 
 def _keep_or_remove(folder: Path, error: BaseException) -> None:
     """Keep a temporary folder that has finished runs in it, and say so."""
-    if not any((folder / "seeds").glob("*.json")):
+    kept = any((folder / "seeds").glob("*.json"))
+    if not kept:
         shutil.rmtree(folder, ignore_errors=True)
-        return
-    note = f"cahoots.run(..., out={str(folder)!r}, resume=True) goes on from there"
+    # Inside, the folder is taken for one that the same call would find again.
+    note = f"cahoots.run(..., out={str(folder)!r}, resume=True) goes on from there" if kept else "no run was finished"
     if type(error) in (KeyboardInterrupt, CahootsError):
-        error.args = (f"{error}\n{note}",)
+        lines = [line for line in str(error).split("\n") if str(folder) not in line]
+        error.args = ("\n".join([*lines, f"finished runs are kept: {note}" if kept else f"stopped: {note}"]),)
     elif hasattr(error, "add_note"):
-        error.add_note(f"finished runs are kept: {note}")
+        notes = getattr(error, "__notes__", [])
+        notes[:] = [line for line in notes if str(folder) not in line]
+        error.add_note(f"finished runs are kept: {note}" if kept else note)
 
 
 def expect(experiment: ExperimentLike, *, seeds: int | None = None, jobs: int | None = None) -> Expected:

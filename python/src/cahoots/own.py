@@ -32,7 +32,9 @@ misspelt one is refused with the nearest name. Everything a class keeps is saved
 
 from __future__ import annotations
 
+import atexit
 import json
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
@@ -292,3 +294,12 @@ def _define(
         takes=takes,
     )
     adopt([definition])
+
+
+@atexit.register
+def _leave() -> None:
+    """End what still runs of a user's code before the interpreter does: cut off within, it would abort the process."""
+    until = time.monotonic() + 5.0
+    while _cahoots._running() and time.monotonic() < until:
+        _cahoots._interrupt(True)
+        time.sleep(0.02)

@@ -4,6 +4,7 @@
 use cahoots_core::LARGEST;
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::error::InputError;
 
@@ -23,12 +24,20 @@ pub(super) fn floats<'py>(value: &Bound<'py, PyAny>, what: &str) -> PyResult<Flo
     let numpy = value.py().import("numpy")?;
     let no_array = |e: PyErr| InputError::new_err(format!("{what} must be an array of numbers: {e}"));
     let mut array = numpy.call_method1("asarray", (value,)).map_err(no_array)?;
-    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    if kind == "f" && numpy.getattr("ma")?.call_method1("isMaskedArray", (value,))?.is_truthy()? {
+    let mut kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let is_number = |kind: &str| ["b", "i", "u", "f"].contains(&kind);
+    if is_number(&kind) && numpy.getattr("ma")?.call_method1("isMaskedArray", (value,))?.is_truthy()? {
         // What is masked is not known: no number, to be refused like any other.
-        array = value.call_method1("filled", (f64::NAN,))?;
+        array = value.call_method1("astype", ("float64",))?.call_method1("filled", (f64::NAN,))?;
     }
-    if !["b", "i", "u", "f"].contains(&kind.as_str()) {
+    if kind == "O"
+        && let Ok(numbers) = numpy.call_method1("asarray", (&array, "float64"))
+        && !has_text(&array)?
+    {
+        // Frames of several kinds of numbers come as objects.
+        (array, kind) = (numbers, "f".into());
+    }
+    if !is_number(&kind) {
         let dtype = array.getattr("dtype")?;
         return Err(InputError::new_err(format!(
             "{what} must be an array of numbers, not of {dtype}: turn categories into numbers first (one-hot, say)"
@@ -36,6 +45,17 @@ pub(super) fn floats<'py>(value: &Bound<'py, PyAny>, what: &str) -> PyResult<Flo
     }
     let plain = numpy.call_method1("require", (array, "float64", ["C", "A"])).map_err(no_array)?;
     read(plain.cast::<PyArrayDyn<f64>>().map_err(PyErr::from)?, what)
+}
+
+/// Whether some of an array of objects is text, which would be read as a number where it looks like one.
+fn has_text(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    for cell in array.getattr("flat")?.try_iter()? {
+        let cell = cell?;
+        if cell.is_instance_of::<PyString>() || cell.is_instance_of::<PyBytes>() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn read<'py>(array: &Bound<'py, PyArrayDyn<f64>>, what: &str) -> PyResult<Floats<'py>> {

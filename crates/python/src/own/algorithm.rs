@@ -92,6 +92,7 @@ impl Simulable for Written {
         // What its constructors refuse is refused before anything runs.
         let seats = Seats::of::<PythonAlgorithm>(&made, setting);
         let tried = Python::attach(|python| {
+            let _running = Running::here(python)?;
             Object::make(python, &made, &seats.seat(NodeId(0)))?;
             if made.entry.server.is_some() {
                 Object::make(python, &made, &seats.seat(NodeId::SERVER))?;
@@ -112,7 +113,8 @@ impl Simulable for Written {
     }
 
     fn simulate_in(&self, params: Params, place: Place<'_>) -> Result<Report, RunError> {
-        Python::attach(|_| {
+        Python::attach(|python| {
+            let _running = Running::here(python).map_err(refused)?;
             let made = self.made(params, place.world.setting())?;
             run_in::<PythonAlgorithm>(made, place)
         })

@@ -61,6 +61,11 @@ pub(crate) fn resume() {
     STOP.store(false, Ordering::Relaxed);
 }
 
+/// How many threads run a user's code.
+pub(crate) fn running() -> usize {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).len()
+}
+
 /// Shows that this thread runs a user's code: [`interrupt`] finds it.
 pub(super) struct Running(u64);
 

@@ -27,6 +27,12 @@ pub(crate) fn _interrupt(python: Python<'_>, stop: bool) {
     if stop { interrupt(python) } else { resume() }
 }
 
+/// How many threads run what has been written in Python.
+#[pyfunction]
+pub(crate) fn _running() -> usize {
+    fault::running()
+}
+
 /// Takes in what `cahoots.own` has made of a class.
 #[pyfunction]
 pub(crate) fn _register(definition: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -63,7 +63,11 @@ impl Rng {
         match size {
             None => Ok(self.draw(one)?.into_pyobject(python)?.into_any()),
             Some(size) => {
-                let all = self.draw(|stream| (0..size).map(|_| one(stream)).collect())?;
+                let mut all = Vec::new();
+                all.try_reserve_exact(size).map_err(|_| {
+                    InputError::new_err(format!("size is {size}: so many numbers do not fit into memory"))
+                })?;
+                self.draw(|stream| all.extend((0..size).map(|_| one(stream))))?;
                 Ok(PyArray1::from_vec(python, all).into_any())
             }
         }

@@ -136,7 +136,7 @@ impl Step {
         let receivers = self.opened()?.receivers(to)?;
         let data = codec::encode(message)?;
         let scalars = match scalars {
-            Some(stated) => stated,
+            Some(stated) => countable("scalars", stated)?,
             None => message::scalars(message, 0)?,
         };
         let mut inner = self.opened()?;
@@ -186,7 +186,16 @@ impl Step {
     /// Synchronous rounds were held; they add up.
     #[pyo3(signature = (count=1))]
     fn rounds(&self, count: u64) -> PyResult<()> {
-        self.opened()?.facts.push(Fact::Rounds(count));
+        self.opened()?.facts.push(Fact::Rounds(countable("count", count)?));
         Ok(())
     }
+}
+
+/// Refuses numbers whose sums over a run would not be exact.
+fn countable(what: &str, count: u64) -> PyResult<u64> {
+    const MOST: u64 = 1 << 40;
+    if count > MOST {
+        return Err(InputError::new_err(format!("{what} is {count}: at most {MOST} are counted at once")));
+    }
+    Ok(count)
 }

@@ -142,7 +142,7 @@ class Base:
     def _count(self) -> int:
         """How many arms there are, where they are always the same: without a list of a million labels."""
         arms = getattr(self, "arms", None)
-        return len(self.labels) if arms is None or not hasattr(arms, "__index__") else whole("arms", arms, 1, MOST_ARMS)
+        return len(self.labels) if arms is None or hasattr(arms, "__len__") else whole("arms", arms, 1, MOST_ARMS)
 
     def _make(self, dim: int, state: bytes | None = None) -> SoloLearner:
         settings = {name: value for name, value in self._settings().items() if value is not None}
