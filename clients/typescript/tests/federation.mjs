@@ -72,7 +72,10 @@ export class Federation {
     this.#write(name, `coordinator = "http://${this.listen}"\nclient = ${number}\nhttp = "${address}"\nlongest_pause = 0.2\n${keys}`);
     await this.launch(name, 'client');
     const authorization = `Bearer ${/token = "(.*)"/.exec(keys)?.[1]}`;
-    await until('it has joined', async () => (await fetch(`http://${address}/health`, { headers: { authorization } })).ok);
+    await until('it has joined', async () => {
+      const answer = await fetch(`http://${address}/status`, { headers: { authorization } });
+      return answer.ok && (await answer.json()).joined;
+    });
     return {
       url: `http://${address}`,
       kill: () => this.nodes.get(name).kill(),
