@@ -6,14 +6,14 @@ use cahoots_core::{Keys, Tick};
 
 use crate::error::NodeError;
 use crate::platform::Platform;
-use crate::store::{Batch, Store, StoreError};
+use crate::store::{Batch, Home, StoreError};
 use crate::terms::Terms;
 
 /// The name of what shows a coordinator that a number is this client's.
 pub const PROOF: &str = "proof";
 
 /// Random bytes of the operating system's, made once and kept in the store alone.
-pub fn kept<const N: usize>(store: &Store, batch: &mut Batch, key: &str) -> Result<[u8; N], NodeError> {
+pub fn kept<const N: usize>(store: &dyn Home, batch: &mut Batch, key: &str) -> Result<[u8; N], NodeError> {
     if let Some(bytes) = store.get(key)? {
         return bytes.try_into().map_err(|_| damaged(store, &format!("{key} has the wrong length")).into());
     }
@@ -32,7 +32,7 @@ pub(crate) fn number(platform: &Platform) -> Result<u64, NodeError> {
 }
 
 /// When the store was made: ticks count from there.
-pub fn born(store: &Store, batch: &mut Batch) -> Result<Duration, NodeError> {
+pub fn born(store: &dyn Home, batch: &mut Batch) -> Result<Duration, NodeError> {
     if let Some(bytes) = store.get("born")? {
         let millis = bytes.try_into().map_err(|_| damaged(store, "its date has the wrong length"))?;
         return Ok(Duration::from_millis(u64::from_le_bytes(millis)));
@@ -43,7 +43,7 @@ pub fn born(store: &Store, batch: &mut Batch) -> Result<Duration, NodeError> {
 }
 
 /// The tick of the last snapshot.
-pub fn tick(store: &Store) -> Result<Tick, StoreError> {
+pub fn tick(store: &dyn Home) -> Result<Tick, StoreError> {
     let stored = store.get("tick")?;
     Ok(stored.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes))
 }
@@ -55,6 +55,6 @@ pub fn keys(terms: &Terms, secret: [u8; 32]) -> Keys {
     if terms.lockstep.is_some() { keys } else { keys.with_privacy(secret) }
 }
 
-fn damaged(store: &Store, what: &str) -> StoreError {
+fn damaged(store: &dyn Home, what: &str) -> StoreError {
     StoreError::Damaged { path: store.path().into(), what: what.into() }
 }

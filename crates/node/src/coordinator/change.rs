@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use super::core::Core;
 use super::watch::Happening;
 use crate::error::NodeError;
-use crate::store::{Store, StoreError};
+use crate::store::{Home, StoreError};
 use crate::transport::proto::Change;
 use crate::transport::{Kind, frame};
 
@@ -45,7 +45,7 @@ pub struct Changed {
 }
 
 /// All versions on record, the oldest first. The terms are always among them.
-pub(super) fn versions(store: &Store) -> Result<Vec<Version>, StoreError> {
+pub(super) fn versions(store: &dyn Home) -> Result<Vec<Version>, StoreError> {
     Ok(restore(&store.get("terms")?.unwrap_or_default(), store.list(PREFIX)?))
 }
 
@@ -109,7 +109,7 @@ impl Core {
         if wanted == now {
             return Err(NodeError::Request(format!("version {now} is what holds")));
         }
-        let versions = versions(&self.store)?;
+        let versions = versions(&*self.store)?;
         let found = versions.into_iter().find(|version| version.version == wanted).ok_or_else(|| {
             NodeError::Request(format!(
                 "version {wanted} is not on record: `cahoots params FILE history` lists those that are (the terms, which are \
@@ -175,17 +175,17 @@ mod tests {
         };
         let mut core = open();
         let full = Platform::System.open(Path::new("/dev/full"), Opening::ToWrite).unwrap();
-        let sound = core.store.swap_log(full);
+        let sound = core.store.store().swap_log(full);
         let mut params = terms.params.clone();
         params.insert("upload_ratio".into(), 3.0.into());
         let refused = core.change(&params.to_string(), None);
         assert!(matches!(refused, Err(NodeError::Store(StoreError::Full { .. }))), "{refused:?}");
         // The next commit has what this one had, or nothing that builds on it counts.
-        core.store.swap_log(sound);
+        core.store.store().swap_log(sound);
         core.commit(false).unwrap();
         let held = core.machine.params().0;
         drop(core);
         let core = open();
-        assert_eq!((held, core.machine.params().0, versions(&core.store).unwrap().len()), (1, 1, 2));
+        assert_eq!((held, core.machine.params().0, versions(&*core.store).unwrap().len()), (1, 1, 2));
     }
 }

@@ -25,7 +25,7 @@ use crate::limits::{REASON, cut};
 use crate::lockstep::Conductor;
 use crate::platform::Bug;
 use crate::privacy::PromiseStatus;
-use crate::store::{Batch, Store, StoreError};
+use crate::store::{Batch, Home, StoreError};
 use crate::terms::Terms;
 use crate::transport::proto::{Alive, Confirm, Frame};
 use crate::transport::{self, Contents, EnvelopeHeader, Inbound, Kind, Session, confirm_peer, refusal};
@@ -40,7 +40,7 @@ pub(super) struct Core {
     pub(super) machine: Box<dyn ServerNode>,
     pub(super) books: Books,
     pub(super) seats: Seats,
-    pub(super) store: Store,
+    pub(super) store: Box<dyn Home>,
     pub(super) batch: Batch,
     pub(super) keys: Keys,
     pub(super) clock: Clock,
@@ -164,7 +164,7 @@ impl Core {
                 let _ = answer.send(self.revert(version));
             }
             Command::History(answer) => {
-                let _ = answer.send(super::change::versions(&self.store).map_err(NodeError::from));
+                let _ = answer.send(super::change::versions(&*self.store).map_err(NodeError::from));
             }
             Command::Remove(client, answer) => {
                 let _ = answer.send(self.remove(client, false));
@@ -387,7 +387,12 @@ impl Core {
                 batch.set(Traffic::KEY, traffic);
             }
             let written = batch.has_snapshot();
-            if let Err(error) = self.store.commit(&batch) {
+            let mut committed = self.store.commit(&batch);
+            // Whether it counts is not known: nothing may follow before it is.
+            while let Err(StoreError::Unanswered { .. }) = committed {
+                committed = self.store.settle();
+            }
+            if let Err(error) = committed {
                 // What was taken is not forgotten: whoever commits next begins with it, or fails too.
                 self.batch = batch;
                 return Err(error);

@@ -5,6 +5,7 @@ mod admission;
 mod change;
 mod conduct;
 mod core;
+mod fold;
 mod greeting;
 pub(crate) mod inside;
 mod inspect;

@@ -3,26 +3,26 @@
 use std::collections::BTreeSet;
 
 use cahoots_core::NodeId;
-use cahoots_core::drive::{Event, Saved};
+use cahoots_core::drive::Event;
 use tokio::sync::oneshot;
 
 use super::admission::{self, Admission};
 use super::conduct::{self, Conduct};
 use super::core::Core;
+use super::fold::Fold;
 use super::looking::Models;
 use super::members::{DEPARTED, Members, PREFIX};
 use super::told::{self, Told};
 use super::unmerged::{self, Unmerged};
 use super::watch::{Traffic, Watch};
 use super::{CoordinatorConfig, CoordinatorStatus, States};
-use crate::books::Books;
 use crate::clock::Clock;
 use crate::error::NodeError;
-use crate::platform::{Bug, Platform};
+use crate::platform::Platform;
 use crate::prior::{Began, Beginning};
 use crate::privacy::PromiseStatus;
 use crate::secret;
-use crate::store::{Batch, Store, StoreError};
+use crate::store::{Batch, Home, Recovered, Store, StoreError};
 use crate::transport::EnvelopeHeader;
 
 impl Core {
@@ -40,7 +40,24 @@ impl Core {
         };
         let mut beginning = if platform.exists(&config.store) { None } else { read()? };
         let owner = super::owner(&config.federation);
-        let (mut store, recovered) = Store::open_on(platform, &config.store, &owner, config.sync)?;
+        let (store, recovered) = Store::open_on(platform, &config.store, &owner, config.sync)?;
+        let new = recovered.snapshot.is_none() && recovered.log.is_empty();
+        // A start that was interrupted before its first commit.
+        if new && beginning.is_none() {
+            beginning = read()?;
+        }
+        Core::on(config, Box::new(store), &recovered, beginning, finish, platform)
+    }
+
+    /// Replays what a log holds, wherever it lives, and goes on from there.
+    fn on(
+        config: CoordinatorConfig,
+        mut store: Box<dyn Home>,
+        recovered: &Recovered,
+        beginning: Option<Beginning>,
+        finish: oneshot::Sender<States>,
+        platform: &Platform,
+    ) -> Result<Core, NodeError> {
         let terms = config.terms.to_toml();
         let mut first = Batch::default();
         match store.get("terms")? {
@@ -58,39 +75,22 @@ impl Core {
         let new = recovered.snapshot.is_none() && recovered.log.is_empty();
         let mut began =
             store.get(Began::KEY)?.map(|bytes| Began::restore(&bytes)).transpose().map_err(damaged)?;
-        match &config.warm_start {
-            Some(warm) if !new => {
-                Beginning::compare(warm, began.as_ref(), &config.store.display().to_string())?
-            }
-            // A start that was interrupted before its first commit.
-            Some(_) if beginning.is_none() => beginning = read()?,
-            _ => {}
+        if let Some(warm) = config.warm_start.as_ref().filter(|_| !new) {
+            Beginning::compare(warm, began.as_ref(), &config.store.display().to_string())?;
         }
-        let secret = secret::kept(&store, &mut first, "secret")?;
-        let born = secret::born(&store, &mut first)?;
+        let secret = secret::kept(&*store, &mut first, "secret")?;
+        let born = secret::born(&*store, &mut first)?;
         let keys = secret::keys(&config.terms, secret);
         if !first.is_empty() {
             store.commit(&first)?;
         }
         let live = config.terms.live(&config.known)?;
-        let queues = store.get("queues")?.unwrap_or_default();
-        let saved = recovered.snapshot.as_deref().map(|state| Saved { state, queues: &queues });
-        let mut machine = live.coordinator(&config.terms, saved)?;
-        if config.terms.lockstep.is_some() {
-            machine.queues().keep_all();
-        }
-        let mut books = Books::restore(store.get("books")?).map_err(damaged)?;
-        let mut clock = Clock::on(platform.clone(), born, config.tick, secret::tick(&store)?);
+        let mut fold = Fold::begin(&config, &*store, recovered.snapshot.as_deref(), keys.clone())?;
         for entry in &recovered.log {
-            let tick = machine
-                .replay(entry, &keys)
-                .map_err(|e| damaged(format!("a log entry cannot be replayed ({e})")))?;
-            clock.seen(tick);
-            let facts = machine.take_step().facts;
-            if !platform.has(Bug::DropFacts) {
-                books.enter(NodeId::SERVER, facts);
-            }
+            fold.take(entry, platform).map_err(damaged)?;
         }
+        let Fold { machine, books, tick, .. } = fold;
+        let clock = Clock::on(platform.clone(), born, config.tick, tick);
         let seats = live.seats(&config.terms)?;
         let lockstep = match &config.terms.lockstep {
             Some(_) => {

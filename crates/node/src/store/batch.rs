@@ -29,6 +29,11 @@ impl Batch {
         self.snapshot.is_some()
     }
 
+    /// The state that goes with it.
+    pub(crate) fn state(&self) -> Option<&[u8]> {
+        self.snapshot.as_deref()
+    }
+
     /// Nothing to make durable.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.values.is_empty() && self.snapshot.is_none()
@@ -56,7 +61,7 @@ impl Batch {
     }
 
     /// Entries and values, as a frame of the log holds them: how many entries, then pieces with their lengths.
-    pub(super) fn encode(&self, mut out: Vec<u8>) -> Vec<u8> {
+    pub(crate) fn encode(&self, mut out: Vec<u8>) -> Vec<u8> {
         out = length(out, self.entries.len());
         for entry in &self.entries {
             out = piece(out, entry);
@@ -69,7 +74,7 @@ impl Batch {
     }
 
     /// What [`Self::encode`] has written.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Batch> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Batch> {
         let (count, mut rest) = postcard::take_from_bytes::<usize>(bytes).ok()?;
         let mut next = || {
             let (piece, left) = postcard::take_from_bytes::<&[u8]>(rest).ok()?;

@@ -94,4 +94,30 @@ pub enum StoreError {
         /// The system's word.
         what: String,
     },
+    /// Other machines keep the log, and they do not answer.
+    #[error("the log {} does not answer: {what}. Nothing that was acknowledged is lost; it is asked again", path.display())]
+    Unanswered {
+        /// What it is called.
+        path: PathBuf,
+        /// What was heard last.
+        what: String,
+    },
+    /// Another coordinator writes the log now.
+    #[error("another coordinator leads: what this one wrote last was not taken into the log {}, and nobody was told of it", path.display())]
+    Fenced {
+        /// What it is called.
+        path: PathBuf,
+    },
+    /// What keeps the log has lost what it had acknowledged.
+    #[error(
+        "the log {} has lost what it had acknowledged: {what}. Nothing more is taken. Look at the servers that keep it: one may run on an old \
+         copy of its data. Bring back what they had; clients send again what the log lacks",
+        path.display()
+    )]
+    WentBack {
+        /// What it is called.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
 }
