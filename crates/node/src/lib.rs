@@ -33,6 +33,7 @@ pub mod operation;
 mod platform;
 pub mod prior;
 pub mod privacy;
+pub mod replica;
 pub mod secret;
 pub mod store;
 pub mod terms;

@@ -11,6 +11,7 @@ pub mod probe;
 pub mod proxy;
 pub mod scenarios;
 pub mod soak;
+pub mod stream;
 pub mod suite;
 pub mod trail;
 pub mod verdict;

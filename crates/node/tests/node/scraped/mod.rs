@@ -109,6 +109,9 @@ fn seen_once(
     // A curve has its first point after a second or two: a fast machine would look before.
     let drawn = || federation.runtime.block_on(federation.coordinator().curves(None)).unwrap();
     until("all are on the curves", || drawn().connected.last() == Some(&clients.len()));
+    // Who is in which group is looked at with every point: what was told just after that one is shown with the next.
+    let points = drawn().connected.len();
+    until("another point is drawn", || drawn().connected.len() > points);
     let before = scrape(&federation);
     let in_time = federation.status().received == 0;
     let after = (in_time && through).then(|| {

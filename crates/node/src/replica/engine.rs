@@ -1,0 +1,62 @@
+//! What keeps a stream and, beside it, whole objects.
+
+use std::fmt::Debug;
+
+/// An append without an acknowledgement: it may have happened, now or later, or not. Reading the stream tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsure(pub String);
+
+/// No answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Silence(pub String);
+
+/// What is at a sequence, as far as whoever answered knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A message.
+    Message(Vec<u8>),
+    /// None, or none yet: that is not final.
+    Nothing,
+}
+
+/// Where a stream begins and ends, as far as whoever answered knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Its first message; one more than the last where there is none.
+    pub first: u64,
+    /// Its last message.
+    pub last: u64,
+}
+
+/// A stream of messages numbered from 1, that grows by compare-and-set.
+pub trait Engine: Debug + Send {
+    /// Appends a message right after `expected`, or not at all. `Ok` is an acknowledgement by a majority.
+    fn append(&mut self, expected: u64, message: &[u8]) -> Result<(), Unsure>;
+
+    /// The message at a sequence, from who leads the stream. It may answer from the past.
+    fn get(&mut self, sequence: u64) -> Result<Found, Silence>;
+
+    /// Where the stream begins and ends. It may answer from the past.
+    fn extent(&mut self) -> Result<Extent, Silence>;
+
+    /// Messages from a sequence on, as many as come at once; none at the end.
+    fn read(&mut self, from: u64) -> Result<Vec<(u64, Vec<u8>)>, Silence>;
+
+    /// What is before `first` is not needed any more.
+    fn trim(&mut self, first: u64) -> Result<(), Silence>;
+
+    /// Keeps an object under a name that nothing had.
+    fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), Silence>;
+
+    /// An object.
+    fn fetch(&mut self, name: &str) -> Result<Option<Vec<u8>>, Silence>;
+
+    /// The names of all objects.
+    fn names(&mut self) -> Result<Vec<String>, Silence>;
+
+    /// An object is not needed any more.
+    fn remove(&mut self, name: &str) -> Result<(), Silence>;
+
+    /// Waits a moment before something is tried again.
+    fn pause(&mut self);
+}

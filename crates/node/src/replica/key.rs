@@ -1,0 +1,47 @@
+//! The key of a log: what seals its records for whoever keeps them.
+
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+
+use crate::platform::Platform;
+
+/// Bytes of a nonce: long enough to be drawn at random.
+const NONCE: usize = 24;
+
+/// 32 random bytes that all coordinators of a federation have, by their operator's hand, and nobody else.
+#[derive(Clone)]
+pub struct LogKey([u8; 32]);
+
+impl std::fmt::Debug for LogKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LogKey(..)")
+    }
+}
+
+impl LogKey {
+    /// This key.
+    pub fn new(bytes: [u8; 32]) -> LogKey {
+        LogKey(bytes)
+    }
+
+    /// Nonce and ciphertext; `beside` is not hidden, and cannot be changed either.
+    pub(super) fn seal(&self, platform: &Platform, beside: &[u8], plain: &[u8]) -> std::io::Result<Vec<u8>> {
+        let mut nonce = [0; NONCE];
+        platform.fill(&mut nonce)?;
+        let payload = Payload { msg: plain, aad: beside };
+        let sealed = self.cipher().encrypt(&XNonce::from(nonce), payload);
+        let sealed = sealed.map_err(|_| std::io::Error::other("too long to be sealed"))?;
+        Ok([&nonce[..], &sealed].concat())
+    }
+
+    /// What was sealed under this key beside the same bytes.
+    pub(super) fn open(&self, beside: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, sealed) = sealed.split_at_checked(NONCE)?;
+        let nonce: [u8; NONCE] = nonce.try_into().ok()?;
+        self.cipher().decrypt(&XNonce::from(nonce), Payload { msg: sealed, aad: beside }).ok()
+    }
+
+    fn cipher(&self) -> XChaCha20Poly1305 {
+        XChaCha20Poly1305::new(&self.0.into())
+    }
+}

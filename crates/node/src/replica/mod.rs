@@ -1,0 +1,23 @@
+//! A coordinator's log in a stream that several machines keep: replicate the log, not the state. Nothing here speaks to a network;
+//! whatever keeps the stream is an [`Engine`], which may lose answers, answer from the past, and lose what it had acknowledged.
+//!
+//! A [`record`](Record) is one batch of inputs, written by compare-and-set on the last sequence: that is the fence. It carries a name of
+//! its own, its epoch and the hash of the message before it, and is sealed under a key that every coordinator of the federation has
+//! ([`LogKey`]): whoever keeps the stream can neither read nor forge it, and what it lost or changed is noticed ([`Chain`]). An epoch begins
+//! with a barrier; who is behind it finds the next append refused, and stops ([`Writer`]). [`Replicated`] is all of that as a
+//! [`Home`](crate::store::Home).
+
+mod chain;
+mod engine;
+mod home;
+mod key;
+mod record;
+mod saved;
+mod writer;
+
+pub use chain::{Broken, Chain};
+pub use engine::{Engine, Extent, Found, Silence, Unsure};
+pub use home::Replicated;
+pub use key::LogKey;
+pub use record::{Content, Record};
+pub use writer::{Trouble, Writer};

@@ -1,0 +1,86 @@
+//! Snapshots: objects beside the stream, under names of their own, read again before anything relies on them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::engine::{Engine, Silence};
+use super::key::LogKey;
+use super::record::{self, Hash};
+use crate::platform::Platform;
+
+const PREFIX: &str = "snapshot-";
+
+/// All that a coordinator is after a message.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Saved {
+    /// The message, and its hash: what follows is linked to it.
+    pub(super) sequence: u64,
+    pub(super) previous: Hash,
+    pub(super) epoch: u64,
+    /// How often the log had been written.
+    pub(super) commits: u64,
+    #[serde(with = "serde_bytes")]
+    pub(super) state: Vec<u8>,
+    pub(super) values: BTreeMap<String, Vec<u8>>,
+}
+
+/// Where the names of snapshots say that they are.
+fn sequence_of(name: &str) -> Option<u64> {
+    name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok()
+}
+
+/// Keeps a snapshot and reads it again; gives its bytes.
+pub(super) fn put(
+    saved: &Saved,
+    key: &LogKey,
+    engine: &mut dyn Engine,
+    platform: &Platform,
+) -> Result<u64, Silence> {
+    let failed = |e: &dyn std::fmt::Display| Silence(e.to_string());
+    let plain = postcard::to_stdvec(saved).map_err(|e| failed(&e))?;
+    let sealed = key.seal(platform, PREFIX.as_bytes(), &plain).map_err(|e| failed(&e))?;
+    let name = format!("{PREFIX}{:020}-{}", saved.sequence, hex(&record::hash(&sealed)[..8]));
+    engine.put(&name, &sealed)?;
+    // A get right after a put may say that there is nothing.
+    for _ in 0..10 {
+        match engine.fetch(&name)? {
+            Some(read) if read == sealed => return Ok(sealed.len() as u64),
+            _ => engine.pause(),
+        }
+    }
+    Err(Silence(format!("{name} was kept and cannot be read again")))
+}
+
+/// The newest snapshot that is whole.
+pub(super) fn newest(key: &LogKey, engine: &mut dyn Engine) -> Result<Option<(Saved, u64)>, Silence> {
+    let mut names: Vec<String> = engine.names()?;
+    names.retain(|name| sequence_of(name).is_some());
+    names.sort_unstable();
+    for name in names.iter().rev() {
+        let Some(sealed) = engine.fetch(name)? else { continue };
+        let plain = key.open(PREFIX.as_bytes(), &sealed);
+        match plain.and_then(|plain| postcard::from_bytes(&plain).ok()) {
+            Some(saved) => return Ok(Some((saved, sealed.len() as u64))),
+            None => tracing::error!(
+                name,
+                "a snapshot that is damaged, or sealed under another key: an older one is used"
+            ),
+        }
+    }
+    Ok(None)
+}
+
+/// Snapshots before this one are not needed any more.
+pub(super) fn forget_before(sequence: u64, engine: &mut dyn Engine) -> Result<(), Silence> {
+    for name in engine.names()? {
+        if sequence_of(&name).is_some_and(|at| at < sequence) {
+            engine.remove(&name)?;
+        }
+    }
+    Ok(())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,214 @@
+//! What a coordinator's log must do, wherever it lives: one suite for the store on a disk and for a stream that others keep.
+
+use std::path::Path;
+
+use cahoots_node::inside::Platform;
+use cahoots_node::replica::{LogKey, Replicated};
+use cahoots_node::store::{Batch, Home, Recovered, Store, StoreError, Sync};
+use cahoots_testkit::stream::{Fault, Stream};
+
+type Opened = Result<(Box<dyn Home>, Recovered), StoreError>;
+
+fn key() -> LogKey {
+    LogKey::new([7; 32])
+}
+
+fn lead(stream: &Stream) -> Result<(Replicated, Recovered), StoreError> {
+    Replicated::lead(Path::new("the stream"), "a", key(), Box::new(stream.clone()), Platform::System)
+}
+
+fn batch(entries: &[&str], values: &[(&str, &str)]) -> Batch {
+    let mut batch = Batch::default();
+    entries.iter().for_each(|entry| batch.append(entry.as_bytes().to_vec()));
+    values.iter().for_each(|(name, value)| batch.set(*name, value.as_bytes().to_vec()));
+    batch
+}
+
+/// Runs with both homes; each is opened as often as one likes.
+fn both(suite: impl Fn(&dyn Fn() -> Opened)) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.store");
+    suite(&|| {
+        let (store, recovered) = Store::open(&path, "us", Sync::Memory)?;
+        Ok((Box::new(store) as Box<dyn Home>, recovered))
+    });
+    let stream = Stream::default();
+    suite(&|| lead(&stream).map(|(home, recovered)| (Box::new(home) as Box<dyn Home>, recovered)));
+}
+
+fn text(entries: &[Vec<u8>]) -> Vec<&str> {
+    entries.iter().map(|entry| std::str::from_utf8(entry).unwrap()).collect()
+}
+
+#[test]
+fn what_is_committed_is_read_again_in_its_order() {
+    both(|open| {
+        let (mut home, recovered) = open().unwrap();
+        assert!(recovered.snapshot.is_none() && recovered.log.is_empty());
+        home.commit(&batch(&["1", "2"], &[("terms", "t"), ("member/1", "m")])).unwrap();
+        home.commit(&Batch::default()).unwrap();
+        home.commit(&batch(&["3"], &[("member/1", ""), ("member/2", "n")])).unwrap();
+        assert_eq!(home.commits(), 2);
+        drop(home);
+        let (home, recovered) = open().unwrap();
+        assert_eq!((text(&recovered.log), home.commits(), home.entries()), (vec!["1", "2", "3"], 2, 3));
+        assert_eq!(home.get("terms").unwrap().as_deref(), Some(&b"t"[..]));
+        assert_eq!(home.get("member/1").unwrap(), None);
+        assert_eq!(home.list("member/").unwrap(), [("member/2".to_string(), b"n".to_vec())]);
+    });
+}
+
+#[test]
+fn a_snapshot_takes_the_place_of_what_came_before_it() {
+    both(|open| {
+        let (mut home, _) = open().unwrap();
+        home.commit(&batch(&["1"], &[("a", "x")])).unwrap();
+        let mut second = batch(&["2"], &[("b", "y")]);
+        second.snapshot(b"state".to_vec());
+        home.commit(&second).unwrap();
+        home.commit(&batch(&["3"], &[])).unwrap();
+        drop(home);
+        let (home, recovered) = open().unwrap();
+        assert_eq!(recovered.snapshot.as_deref(), Some(&b"state"[..]));
+        assert_eq!((text(&recovered.log), home.commits()), (vec!["3"], 3));
+        assert_eq!(
+            (home.get("a").unwrap(), home.get("b").unwrap()),
+            (Some(b"x".to_vec()), Some(b"y".to_vec()))
+        );
+    });
+}
+
+#[test]
+fn an_input_longer_than_a_message_is_one_all_the_same() {
+    both(|open| {
+        let (mut home, _) = open().unwrap();
+        let mut large = Batch::default();
+        large.append((0..2_500_000u32).map(|n| (n % 251) as u8).collect());
+        home.commit(&large).unwrap();
+        home.commit(&batch(&["next"], &[])).unwrap();
+        drop(home);
+        let (_, recovered) = open().unwrap();
+        assert_eq!(recovered.log, [large.entries()[0].clone(), b"next".to_vec()]);
+    });
+}
+
+#[test]
+fn two_do_not_write_one_log() {
+    both(|open| {
+        let (mut first, _) = open().unwrap();
+        first.commit(&batch(&["1"], &[])).unwrap();
+        // A disk refuses the second; a stream lets it lead, and refuses the first from then on.
+        match open() {
+            Err(StoreError::Busy { .. }) => {}
+            Err(error) => panic!("{error}"),
+            Ok((mut second, recovered)) => {
+                assert_eq!(text(&recovered.log), ["1"]);
+                let mut refused = first.commit(&batch(&["by the first"], &[]));
+                while let Err(StoreError::Unanswered { .. }) = refused {
+                    refused = first.settle();
+                }
+                assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
+                second.commit(&batch(&["2"], &[])).unwrap();
+                drop((first, second));
+                assert_eq!(text(&open().unwrap().1.log), ["1", "2"]);
+            }
+        }
+    });
+}
+
+/// Commits, whatever becomes of the answers.
+fn settled(home: &mut dyn Home, batch: &Batch) -> Result<(), StoreError> {
+    let mut committed = home.commit(batch);
+    for _ in 0..100 {
+        let Err(StoreError::Unanswered { .. }) = committed else { return committed };
+        committed = home.settle();
+    }
+    panic!("it is never settled: {committed:?}");
+}
+
+#[test]
+fn an_append_whose_answer_is_lost_is_made_once() {
+    let append = [
+        Fault::LostAnswer,
+        Fault::LostQuestion,
+        Fault::Silent,
+        Fault::Late(0),
+        Fault::Late(1),
+        Fault::Late(2),
+    ];
+    let read = [None, Some(Fault::FromThePast(1)), Some(Fault::FromThePast(2)), Some(Fault::Silent)];
+    for fault in append {
+        for then in read {
+            let stream = Stream::default();
+            let (mut home, _) = lead(&stream).unwrap();
+            settled(&mut home, &batch(&["1"], &[])).unwrap();
+            stream.fails(fault);
+            then.into_iter().for_each(|then| stream.fails(then));
+            settled(&mut home, &batch(&["2"], &[("v", "2")])).unwrap();
+            settled(&mut home, &batch(&["3"], &[])).unwrap();
+            assert_eq!(home.get("v").unwrap(), Some(b"2".to_vec()));
+            assert_eq!(text(&lead(&stream).unwrap().1.log), ["1", "2", "3"], "{fault:?} {then:?}");
+        }
+    }
+}
+
+#[test]
+fn who_dies_in_the_middle_of_a_long_record_has_written_none_of_it() {
+    let stream = Stream::default();
+    let (mut home, _) = lead(&stream).unwrap();
+    home.commit(&batch(&["1"], &[])).unwrap();
+    let mut large = Batch::default();
+    large.append(vec![1; 2_000_000]);
+    home.commit(&large).unwrap();
+    stream.goes_back(1);
+    let (mut home, recovered) = lead(&stream).unwrap();
+    assert_eq!(text(&recovered.log), ["1"]);
+    home.commit(&batch(&["2"], &[])).unwrap();
+    assert_eq!(text(&lead(&stream).unwrap().1.log), ["1", "2"]);
+}
+
+#[test]
+fn what_was_lost_or_changed_is_said_aloud() {
+    let written = || {
+        let stream = Stream::default();
+        let (mut home, _) = lead(&stream).unwrap();
+        ["1", "2", "3"].iter().for_each(|entry| home.commit(&batch(&[entry], &[])).unwrap());
+        (stream, home)
+    };
+    // A bit.
+    let (stream, _) = written();
+    stream.flips(3);
+    assert!(matches!(lead(&stream), Err(StoreError::Damaged { .. })));
+    // Acknowledged messages, under a leader that goes on.
+    let (stream, mut home) = written();
+    stream.goes_back(2);
+    let went_back = settled(&mut home, &batch(&["4"], &[]));
+    assert!(matches!(went_back, Err(StoreError::WentBack { .. })), "{went_back:?}");
+    // Another key.
+    let (stream, _) = written();
+    let other = LogKey::new([8; 32]);
+    let other = Replicated::lead(Path::new("the stream"), "a", other, Box::new(stream), Platform::System);
+    assert!(matches!(other, Err(StoreError::Damaged { .. })));
+}
+
+#[test]
+fn a_stream_is_trimmed_behind_snapshots_that_can_be_read() {
+    let stream = Stream::default();
+    let (mut home, _) = lead(&stream).unwrap();
+    let mut snapshot = |stream: &Stream, n: usize| {
+        home.commit(&batch(&["before"], &[])).unwrap();
+        let mut with = batch(&["with"], &[]);
+        with.snapshot(format!("state {n}").into_bytes());
+        home.commit(&with).unwrap();
+        stream.extent_now().first
+    };
+    assert_eq!(snapshot(&stream, 1), 1);
+    assert_eq!(snapshot(&stream, 2), 4, "behind the first, now that there is a second");
+    stream.fails(Fault::FlippedObject);
+    assert_eq!(snapshot(&stream, 3), 4, "one that cannot be read is no snapshot");
+    assert_eq!(snapshot(&stream, 4), 6);
+    assert_eq!(stream.extent_now().last, 9);
+    let (_, recovered) = lead(&stream).unwrap();
+    assert_eq!(recovered.snapshot.as_deref(), Some(&b"state 4"[..]));
+    assert!(recovered.log.is_empty() && stream.objects() <= 3);
+}
