@@ -38,7 +38,8 @@ async fn speak(mut raw: Raw, uploads: u64) -> Raw {
         match raw.next().await {
             Some(Kind::Confirm(Confirm { sequence, .. })) => confirmed = sequence,
             Some(Kind::Envelope(envelope)) => {
-                raw.send(Kind::Confirm(Confirm { sequence: envelope.sequence, peer: None })).await;
+                raw.send(Kind::Confirm(Confirm { sequence: envelope.sequence, peer: None, kept: None }))
+                    .await;
             }
             other => panic!("{other:?}"),
         }
@@ -80,7 +81,7 @@ fn burst(uploads: u64) -> (usize, usize) {
             panic!("no view")
         };
         (views, count) = (views + 1, view.stats().count);
-        runtime.block_on(reader.send(Kind::Confirm(Confirm { sequence, peer: None })));
+        runtime.block_on(reader.send(Kind::Confirm(Confirm { sequence, peer: None, kept: None })));
     }
     assert!(views <= 3, "{views} views for who read none of {}", uploads * u64::from(LOUD));
     let folder = federation.stop();

@@ -43,7 +43,7 @@ fn conservation_over_a_bad_line() {
     };
     let round = FreeRound {
         clients: 3,
-        coordinates: 12,
+        coordinates: 40,
         seed: 23,
         kills: 1,
         pause: Duration::from_millis(500),

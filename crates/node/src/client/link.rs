@@ -227,7 +227,7 @@ impl Shared {
         }
         match kind {
             Kind::Envelope(envelope) => state.envelope(*envelope)?,
-            Kind::Confirm(Confirm { sequence, peer: Some(peer) }) => {
+            Kind::Confirm(Confirm { sequence, peer: Some(peer), .. }) => {
                 state.confirmed_by(NodeId(peer), sequence)?;
                 if !state.pump() {
                     return Err(Ended::Broken("the connection takes no more".into()));

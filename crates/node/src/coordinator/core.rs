@@ -218,7 +218,7 @@ impl Core {
                     self.reject(client, reason);
                 }
             }
-            Kind::Confirm(Confirm { sequence, peer: Some(peer) }) => {
+            Kind::Confirm(Confirm { sequence, peer: Some(peer), .. }) => {
                 self.confirmed_between(client, NodeId(peer), sequence);
             }
             Kind::Confirm(confirmed) => self.confirmed(client, confirmed.sequence),

@@ -33,7 +33,12 @@ impl Core {
             self.turn_away(client, is_known, &refused);
             let Refused { reason, last, old } = refused;
             tracing::warn!(client = client.0, reason, "turned away");
-            let _ = frames.try_send(frame(Kind::Refusal(Refusal { reason, r#final: last, old_copy: old })));
+            let _ = frames.try_send(frame(Kind::Refusal(Refusal {
+                reason,
+                r#final: last,
+                old_copy: old,
+                leader: String::new(),
+            })));
             return;
         }
         if self.members.is_member(client) && self.members.starts_anew(&hello) {
@@ -67,7 +72,7 @@ impl Core {
         let (terms, parameters) = (self.told_terms.clone(), self.header.parameters);
         let (version, params) = self.machine.params();
         let change = (version > 0).then(|| Change { version, params: params.into() });
-        let welcome = Welcome { received, terms, parameters, sent, change };
+        let welcome = Welcome { received, terms, parameters, sent, change, replicated: false };
         self.after.push((client, frame(Kind::Welcome(welcome.into()))));
         self.touched.insert(client);
         if new {

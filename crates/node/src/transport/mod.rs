@@ -36,17 +36,22 @@ pub fn frame(kind: Kind) -> Frame {
 
 /// "Everything up to this number is on disk here."
 pub fn confirm(sequence: u64) -> Frame {
-    frame(Kind::Confirm(Confirm { sequence, peer: None }))
+    frame(Kind::Confirm(Confirm { sequence, peer: None, kept: None }))
 }
 
 /// The same about messages between two clients.
 pub fn confirm_peer(sequence: u64, peer: NodeId) -> Frame {
-    frame(Kind::Confirm(Confirm { sequence, peer: Some(peer.0) }))
+    frame(Kind::Confirm(Confirm { sequence, peer: Some(peer.0), kept: None }))
 }
 
 /// A refusal that says why; `last` when trying again will not help.
 pub fn refusal(reason: impl Into<String>, last: bool) -> Frame {
-    frame(Kind::Refusal(Refusal { reason: reason.into(), r#final: last, old_copy: false }))
+    frame(Kind::Refusal(Refusal {
+        reason: reason.into(),
+        r#final: last,
+        old_copy: false,
+        leader: String::new(),
+    }))
 }
 
 /// What every envelope of one link says.

@@ -133,7 +133,8 @@ fn strangers_cannot_go_on_in_small_frames() {
         let (frames, outgoing) = Outbox::channel();
         let mut stream = dial(&federation.url, outgoing).await.unwrap();
         let sending = tokio::spawn(async move {
-            let nonsense = || frame(Kind::Confirm(Confirm { sequence: u64::MAX, peer: Some(u32::MAX) }));
+            let nonsense =
+                || frame(Kind::Confirm(Confirm { sequence: u64::MAX, peer: Some(u32::MAX), kept: None }));
             while frames.send(nonsense()).await.is_ok() {}
         });
         let end = tokio::time::timeout(PATIENCE, stream.next()).await.expect("the connection ends");
@@ -188,7 +189,7 @@ fn a_refused_client_is_told_briefly_and_not_read_from() {
         frames.try_send(frame(Kind::Hello(hello(0, &name).into()))).unwrap();
         let mut stream = dial(&federation.url, outgoing).await.unwrap();
         let Some(Kind::Refusal(refusal)) = stream.next().await.unwrap().unwrap().kind else { panic!() };
-        let nothing = || frame(Kind::Confirm(Confirm { sequence: 1, peer: None }));
+        let nothing = || frame(Kind::Confirm(Confirm { sequence: 1, peer: None, kept: None }));
         let sending = async { while frames.send(nothing()).await.is_ok() {} };
         tokio::time::timeout(PATIENCE, sending).await.expect("its frames are not read");
         refusal.reason

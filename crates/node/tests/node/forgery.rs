@@ -51,7 +51,7 @@ fn ready() -> Vec<u8> {
 }
 
 fn confirm(sequence: u64, peer: NodeId) -> Kind {
-    Kind::Confirm(Confirm { sequence, peer: Some(peer.0) })
+    Kind::Confirm(Confirm { sequence, peer: Some(peer.0), kept: None })
 }
 
 /// The state of a client to whom nobody has said anything.
@@ -202,8 +202,14 @@ fn coordinator_that_says(known_terms: &Terms, from: NodeId) -> (tokio::runtime::
                 Inbound::Opened(_, _, frames) => ways_out.push(frames),
                 Inbound::Frame(_, cahoots_node::transport::proto::Frame { kind: Some(Kind::Hello(_)) }) => {
                     let frames = ways_out.last().expect("opened before");
-                    let welcome =
-                        Welcome { received: 0, terms: text.clone(), parameters, sent: 1, change: None };
+                    let welcome = Welcome {
+                        received: 0,
+                        terms: text.clone(),
+                        parameters,
+                        sent: 1,
+                        change: None,
+                        replicated: false,
+                    };
                     frames.send(frame(Kind::Welcome(welcome.into()))).await.unwrap();
                     frames.send(frame(envelope(parameters, from, VICTIM, 1, view()))).await.unwrap();
                 }

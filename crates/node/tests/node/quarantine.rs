@@ -69,7 +69,7 @@ fn say(federation: &Federation, member: &mut Raw, number: u64, payload: Vec<u8>)
         federation.runtime.block_on(async {
             loop {
                 let Some(Kind::Envelope(envelope)) = member.next().await else { continue };
-                let confirmed = Confirm { sequence: envelope.sequence, peer: None };
+                let confirmed = Confirm { sequence: envelope.sequence, peer: None, kept: None };
                 member.send(Kind::Confirm(confirmed)).await;
                 member.received = envelope.sequence;
                 let payload = wire::Payload::decode(&envelope.payload[..]).unwrap();

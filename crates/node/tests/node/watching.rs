@@ -328,7 +328,7 @@ fn what_a_member_has_spent_and_that_it_withdrew_outlives_a_restart() {
     tell(&silent, 0.5);
     until("both were heard", || federation.members().iter().all(|member| member.spent.is_some()));
     let reason = "a further release would cost more than the ceiling";
-    let last = Refusal { reason: reason.into(), r#final: true, old_copy: false };
+    let last = Refusal { reason: reason.into(), r#final: true, old_copy: false, leader: String::new() };
     federation.runtime.block_on(withdrawn.send(Kind::Refusal(last)));
     until("it has withdrawn", || federation.status().connected == 1);
     let before = federation.members();

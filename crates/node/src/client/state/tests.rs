@@ -128,7 +128,7 @@ fn view(version: u64) -> Vec<u8> {
 }
 
 fn confirmation(sequence: u64) -> Kind {
-    Kind::Confirm(Confirm { sequence, peer: None })
+    Kind::Confirm(Confirm { sequence, peer: None, kept: None })
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_gap_between_clients_waits_and_strangers_are_counted() {
     script.envelope(NodeId(1), 1, 0, vec![255]).unwrap();
     assert_eq!(script.state.refused, 3);
     script.commit();
-    assert_eq!(script.left(), [Kind::Confirm(Confirm { sequence: 1, peer: Some(1) })]);
+    assert_eq!(script.left(), [Kind::Confirm(Confirm { sequence: 1, peer: Some(1), kept: None })]);
 }
 
 #[test]

@@ -99,6 +99,7 @@ impl Liar {
                                 parameters: saying.hash.unwrap_or_else(|| saying.terms.hash()),
                                 sent,
                                 change: saying.change.clone(),
+                                replicated: false,
                             };
                             let frames = saying.way_out.as_ref().expect("opened before");
                             frames.try_send(frame(Kind::Welcome(welcome.into()))).unwrap();
