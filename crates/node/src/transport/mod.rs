@@ -39,6 +39,11 @@ pub fn confirm(sequence: u64) -> Frame {
     frame(Kind::Confirm(Confirm { sequence, peer: None, kept: None }))
 }
 
+/// The same, and how much of it a snapshot covers that has replicas.
+pub fn confirm_kept(sequence: u64, kept: Option<u64>) -> Frame {
+    frame(Kind::Confirm(Confirm { sequence, peer: None, kept }))
+}
+
 /// The same about messages between two clients.
 pub fn confirm_peer(sequence: u64, peer: NodeId) -> Frame {
     frame(Kind::Confirm(Confirm { sequence, peer: Some(peer.0), kept: None }))
