@@ -234,7 +234,7 @@ pub fn client(known: &Arc<Known>, given: impl Into<Given>) -> Result<(), NodeErr
             version = VERSION,
             federation = file.federation,
             client = file.client,
-            coordinator = file.coordinator,
+            coordinator = %file.coordinator,
             store = %file.store.display(),
             http = bound,
             "started"

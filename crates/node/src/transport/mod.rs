@@ -20,7 +20,7 @@ pub mod proto {
 use cahoots_core::drive::Waiting;
 use cahoots_core::{NodeId, wire};
 
-pub use dial::{Failure, Stream, call, dial};
+pub use dial::{Failure, Patience, Stream, call, call_with, dial};
 pub use listen::{Inbound, Session, serve};
 pub use outbox::{Outbox, WINDOW};
 pub use proto::frame::Kind;
