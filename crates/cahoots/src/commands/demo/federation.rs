@@ -1,4 +1,4 @@
-//! A coordinator and its clients as processes on this machine, to be killed and started again.
+//! Coordinators and their clients as processes on this machine, to be killed and started again.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::files::{Files, store};
 use super::process::{Process, Stage};
+use super::servers;
 
 /// Nothing here takes longer, unless it never comes: processes start, connect, send what they have.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -17,17 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Who is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
-    Coordinator,
+    Coordinator(usize),
+    /// One that keeps the log of several coordinators.
+    Server(usize),
     Client(usize),
-}
-
-impl std::fmt::Display for Who {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Who::Coordinator => f.write_str("the coordinator"),
-            Who::Client(client) => write!(f, "client {client}"),
-        }
-    }
 }
 
 /// The processes of a federation. They end with it.
@@ -36,7 +30,8 @@ pub(super) struct Federation<'a> {
     files: &'a Files,
     /// Ctrl-C.
     stop: &'a AtomicBool,
-    coordinator: Option<Process>,
+    coordinators: Vec<Option<Process>>,
+    servers: Vec<Option<Process>>,
     clients: Vec<Option<Process>>,
     /// What went wrong, in words: a process that ended by itself, one that did not come back.
     pub(super) failures: Vec<String>,
@@ -59,10 +54,26 @@ impl<'a> Federation<'a> {
         let exe = std::env::current_exe().map_err(|error| {
             LabError::Failed(format!("cannot find this program to start it again: {error}"))
         })?;
-        let clients = files.clients.iter().map(|_| None).collect();
-        let mut federation =
-            Federation { exe, files, stop, coordinator: None, clients, failures: Vec::new() };
-        federation.revive(Who::Coordinator)?;
+        let none = |n: usize| (0..n).map(|_| None).collect();
+        let mut federation = Federation {
+            exe,
+            files,
+            stop,
+            coordinators: none(files.coordinators.len()),
+            servers: none(files.servers.len()),
+            clients: none(files.clients.len()),
+            failures: Vec::new(),
+        };
+        let servers = (0..files.servers.len()).map(Who::Server);
+        let coordinators = (0..files.coordinators.len()).map(Who::Coordinator);
+        for group in [servers.collect::<Vec<_>>(), coordinators.collect()] {
+            for who in &group {
+                federation.launch(*who)?;
+            }
+            for who in &group {
+                federation.settle(*who)?;
+            }
+        }
         // All at once: each takes a moment, and they do not wait for each other.
         for client in 0..files.clients.len() {
             federation.launch(Who::Client(client))?;
@@ -81,6 +92,37 @@ impl<'a> Federation<'a> {
         self.clients.len()
     }
 
+    /// Whether several coordinators share a log.
+    pub(super) fn is_replicated(&self) -> bool {
+        !self.servers.is_empty()
+    }
+
+    /// What one is called.
+    pub(super) fn name(&self, who: Who) -> String {
+        match who {
+            Who::Coordinator(_) if !self.is_replicated() => "the coordinator".into(),
+            Who::Coordinator(i) => format!("coordinator {}", ["a", "b", "c"][i % 3]),
+            Who::Server(i) => format!("NATS server {}", i + 1),
+            Who::Client(client) => format!("client {client}"),
+        }
+    }
+
+    /// The coordinator that leads, if one says so; the only one, where there is one.
+    pub(super) fn leader(&self) -> Option<usize> {
+        if !self.is_replicated() {
+            return Some(0);
+        }
+        (0..self.coordinators.len()).find(|i| {
+            let status = self.ask(Who::Coordinator(*i), &Order::Status);
+            status.is_some_and(|status| status["replica"]["role"] == "leading")
+        })
+    }
+
+    /// The server that leads the log, if one says so.
+    pub(super) fn log_leader(&self) -> Option<usize> {
+        servers::leader(&self.files.servers)
+    }
+
     /// kill -9.
     pub(super) fn kill(&mut self, who: Who) {
         if let Some(mut process) = self.process(who).take() {
@@ -96,8 +138,13 @@ impl<'a> Federation<'a> {
     }
 
     fn launch(&mut self, who: Who) -> Result<(), LabError> {
-        let command = if who == Who::Coordinator { "serve" } else { "client" };
-        let process = Process::start(&self.exe, command, self.file(who))?;
+        let process = match who {
+            Who::Coordinator(_) => Process::start(&self.exe, "serve", self.file(who))?,
+            Who::Client(_) => Process::start(&self.exe, "client", self.file(who))?,
+            Who::Server(_) => {
+                Process::run(servers::leashed(&self.files.nats, self.file(who)), self.file(who))?
+            }
+        };
         *self.process(who) = Some(process);
         Ok(())
     }
@@ -116,7 +163,12 @@ impl<'a> Federation<'a> {
                 break words;
             }
             let joined = || self.ask(who, &Order::Status).is_some_and(|status| status["connected"] == true);
-            if listening && (who == Who::Coordinator || joined()) {
+            let ready = || match who {
+                Who::Client(_) => joined(),
+                Who::Server(server) => servers::is_well(&self.files.servers[server]),
+                Who::Coordinator(_) => true,
+            };
+            if listening && ready() {
                 return Ok(true);
             }
             if Instant::now() > until {
@@ -125,7 +177,7 @@ impl<'a> Federation<'a> {
             std::thread::sleep(Duration::from_millis(10));
         };
         self.kill(who);
-        self.failures.push(format!("{who} did not come back: {words}"));
+        self.failures.push(format!("{} did not come back: {words}", self.name(who)));
         Ok(false)
     }
 
@@ -134,7 +186,7 @@ impl<'a> Federation<'a> {
         let (until, all) = (Instant::now() + PATIENCE, self.clients.iter().flatten().count() as u64);
         loop {
             self.go_on()?;
-            let status = self.ask(Who::Coordinator, &Order::Status).unwrap_or_default();
+            let status = self.status().unwrap_or_default();
             let connected = status["connected"].as_u64().unwrap_or_default();
             if connected >= all || Instant::now() > until {
                 return Ok(connected);
@@ -145,10 +197,13 @@ impl<'a> Federation<'a> {
 
     /// Looks for processes that have ended without being told to.
     pub(super) fn look(&mut self) {
-        let everyone = std::iter::once(Who::Coordinator).chain((0..self.clients.len()).map(Who::Client));
+        let everyone = (0..self.coordinators.len())
+            .map(Who::Coordinator)
+            .chain((0..self.servers.len()).map(Who::Server))
+            .chain((0..self.clients.len()).map(Who::Client));
         for who in everyone.collect::<Vec<_>>() {
             if let Some(words) = self.process(who).as_mut().and_then(Process::ended) {
-                self.failures.push(format!("{who} has ended by itself: {words}"));
+                self.failures.push(format!("{} has ended by itself: {words}", self.name(who)));
                 *self.process(who) = None;
             }
         }
@@ -166,7 +221,7 @@ impl<'a> Federation<'a> {
                     break;
                 }
                 if Instant::now() > until {
-                    self.failures.push(format!("{who} could not send all it has: {drained}"));
+                    self.failures.push(format!("{} could not send all it has: {drained}", self.name(who)));
                     break;
                 }
             }
@@ -176,13 +231,18 @@ impl<'a> Federation<'a> {
 
     /// What the coordinator has, if it is there to say so.
     pub(super) fn merged(&self) -> Option<Merged> {
-        let status = self.ask(Who::Coordinator, &Order::Status)?;
+        let status = self.status()?;
         let count = |key: &str| status[key].as_u64();
         Some(Merged {
             rewards: count("observations")?,
             received: count("bytes_received")?,
             sent: count("bytes_sent")?,
         })
+    }
+
+    /// What the coordinator that leads tells.
+    pub(super) fn status(&self) -> Option<Value> {
+        self.ask(Who::Coordinator(self.leader()?), &Order::Status)
     }
 
     fn ask(&self, who: Who, order: &Order) -> Option<Value> {
@@ -192,14 +252,16 @@ impl<'a> Federation<'a> {
     /// What a node was started with.
     pub(super) fn file(&self, who: Who) -> &Path {
         match who {
-            Who::Coordinator => &self.files.coordinator,
+            Who::Coordinator(i) => &self.files.coordinators[i],
+            Who::Server(i) => &self.files.servers[i].file,
             Who::Client(client) => &self.files.clients[client],
         }
     }
 
     fn process(&mut self, who: Who) -> &mut Option<Process> {
         match who {
-            Who::Coordinator => &mut self.coordinator,
+            Who::Coordinator(i) => &mut self.coordinators[i],
+            Who::Server(i) => &mut self.servers[i],
             Who::Client(client) => &mut self.clients[client],
         }
     }

