@@ -191,6 +191,14 @@ impl NatsCluster {
         votes.iter().position(|&votes| votes == most)
     }
 
+    /// The server that leads the log of a federation: the stream that is under no object or key-value store.
+    pub fn log_leader(&self) -> Option<usize> {
+        let streams = self.awake().filter_map(|i| self.streams(i).ok()).flatten();
+        let log =
+            streams.map(|view| view.name).find(|name| !name.starts_with("OBJ_") && !name.starts_with("KV_"));
+        log.and_then(|name| self.stream_leader(&name))
+    }
+
     fn awake(&self) -> impl Iterator<Item = usize> {
         (0..self.servers()).filter(|&i| self.runs(i) && !self.servers[i].frozen)
     }
@@ -226,7 +234,7 @@ impl NatsCluster {
             let views = views?;
             for (i, view) in views.iter().flat_map(|(i, views)| views.iter().map(move |view| (i, view))) {
                 let leads = view.leader.as_deref() == Some(&format!("n{i}"));
-                let behind = |other: &&super::Replica| !other.current || other.offline || other.lag > 0;
+                let behind = |other: &&super::Peer| !other.current || other.offline || other.lag > 0;
                 if let Some(replica) = view.replicas.iter().find(|other| leads && behind(other)) {
                     return Err(format!("{} at n{i}: {replica:?}", view.name));
                 }

@@ -20,12 +20,12 @@ pub struct StreamView {
     /// Messages that are missing between the two.
     pub missing: u64,
     /// The other servers that keep it, as the one that was asked sees them.
-    pub replicas: Vec<Replica>,
+    pub replicas: Vec<Peer>,
 }
 
 /// One of the others that keep a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Replica {
+pub struct Peer {
     /// The server.
     pub name: String,
     /// It has what the leader has, as was known some seconds ago.
