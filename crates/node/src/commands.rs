@@ -89,7 +89,7 @@ pub fn serve(known: &Arc<Known>, given: impl Into<Given>) -> Result<(), NodeErro
         }
         _ => None,
     };
-    let mut coordinator = Coordinator::start(config)?;
+    let mut coordinator = file.start(config, given.path(), &bound)?;
     let finished = coordinator.finished();
     let coordinator = Arc::new(coordinator);
     let outcome = runtime.block_on(async {
@@ -234,7 +234,7 @@ pub fn client(known: &Arc<Known>, given: impl Into<Given>) -> Result<(), NodeErr
             version = VERSION,
             federation = file.federation,
             client = file.client,
-            coordinator = file.coordinator,
+            coordinator = %file.coordinator,
             store = %file.store.display(),
             http = bound,
             "started"

@@ -69,6 +69,8 @@ pub enum Order {
         /// Which; without, the one before.
         version: Option<u64>,
     },
+    /// A digest of what was learned, to be compared among coordinators of one federation.
+    State,
     /// A copy of the store.
     Backup {
         /// Where to.

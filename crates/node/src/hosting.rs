@@ -72,7 +72,7 @@ impl Hosted {
             }
             _ => None,
         };
-        let coordinator = Coordinator::start(config)?;
+        let coordinator = file.start(config, path, &listening)?;
         let opened = runtime.block_on(async {
             coordinator.may_listen(&listener)?;
             match (access, early) {

@@ -29,6 +29,8 @@ pub mod live;
 pub mod lockstep;
 mod login;
 pub mod logs;
+#[cfg(feature = "nats")]
+pub mod nats;
 pub mod operation;
 mod platform;
 pub mod prior;

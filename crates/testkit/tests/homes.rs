@@ -178,7 +178,7 @@ fn what_was_lost_or_changed_is_said_aloud() {
     // A bit.
     let (stream, _) = written();
     stream.flips(3);
-    assert!(matches!(lead(&stream), Err(StoreError::Damaged { .. })));
+    assert!(matches!(lead(&stream), Err(StoreError::Broken { .. })));
     // Acknowledged messages, under a leader that goes on.
     let (stream, mut home) = written();
     stream.goes_back(2);
@@ -188,7 +188,7 @@ fn what_was_lost_or_changed_is_said_aloud() {
     let (stream, _) = written();
     let other = LogKey::new([8; 32]);
     let other = Replicated::lead(Path::new("the stream"), "a", other, Box::new(stream), Platform::System);
-    assert!(matches!(other, Err(StoreError::Damaged { .. })));
+    assert!(matches!(other, Err(StoreError::Broken { .. })));
 }
 
 #[test]

@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Where the app finds it, as 127.0.0.1:7801 or unix:PATH.
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
+    /// Where the coordinator is, as https://host:7700; several with commas between.
+    #[arg(long, value_name = "ADDRESS")]
+    coordinator: Option<String>,
     #[command(flatten)]
     over: Over,
     #[command(flatten)]
@@ -36,7 +39,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, known: &Arc<Known>) -> Result<(), LabError> {
-    let given = args.over.with(&args.file, &[("http", &args.http)])?;
+    let given = args.over.with(&args.file, &[("http", &args.http), ("coordinator", &args.coordinator)])?;
     if args.check {
         let file = ClientFile::given(&given).map_err(failed)?;
         return checked(known, &NodeFile::Client(Box::new(file)), &args.file);

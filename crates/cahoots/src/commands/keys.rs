@@ -79,6 +79,13 @@ enum What {
         #[arg(long)]
         finish: bool,
     },
+    /// The key that seals a log which NATS servers keep: one file, copied to every coordinator of the federation.
+    ///
+    /// `[nats] key = "FILE"` in each coordinator's file. Whoever has it can read what coordinators keep secret; whoever keeps the log cannot.
+    Log {
+        /// A file that is not there yet.
+        file: PathBuf,
+    },
     /// For whom certificates are, for what, and until when.
     Show {
         /// A file of certificates or revocations, a member's folder, or the federation's keys.
@@ -110,6 +117,14 @@ fn done(what: &What) -> Result<String, NodeError> {
                  certificates, or admit = \"tokens\" and `cahoots members FILE invite NUMBER`.\n",
                 whole.join("coordinator").display(),
                 dir.display()
+            ))
+        }
+        What::Log { file } => {
+            cahoots_node::replica::LogKey::make(file)?;
+            let whole = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            Ok(format!(
+                "In every coordinator's file:\n  log = \"nats://HOST:4222,HOST:4222,HOST:4222\"\n  [nats]\n  key = \"{}\"\n",
+                whole.display()
             ))
         }
         What::Client { dir, clients, days } => {

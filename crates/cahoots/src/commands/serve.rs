@@ -26,6 +26,15 @@ pub(crate) struct Args {
     /// Where its page and its numbers are, as 127.0.0.1:7780.
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
+    /// With `log = "nats://..."`: one replica of the stream is enough.
+    #[arg(long)]
+    single: bool,
+    /// With `log = "nats://..."`: the servers have `sync_interval: always`, and nobody needs to look.
+    #[arg(long)]
+    assume_synced: bool,
+    /// With `log = "nats://..."`: go on although the servers have lost what they had acknowledged. Clients send it again.
+    #[arg(long)]
+    accept_rollback: bool,
     #[command(flatten)]
     over: Over,
     #[command(flatten)]
@@ -39,7 +48,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, known: &Arc<Known>) -> Result<(), LabError> {
-    let given = args.over.with(&args.file, &[("listen", &args.listen), ("http", &args.http)])?;
+    let mut given = args.over.with(&args.file, &[("listen", &args.listen), ("http", &args.http)])?;
+    let flags = [
+        ("nats.single", args.single, "--single"),
+        ("nats.assume_synced", args.assume_synced, "--assume-synced"),
+        ("nats.accept_rollback", args.accept_rollback, "--accept-rollback"),
+    ];
+    for (key, _, words) in flags.into_iter().filter(|(_, given, _)| *given) {
+        given = given.flag(key, "true", words).map_err(failed)?;
+    }
     if args.check {
         let file = ServeFile::given(&given).map_err(failed)?;
         return checked(known, &NodeFile::Coordinator(Box::new(file)), &args.file);

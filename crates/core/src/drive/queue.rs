@@ -1,10 +1,13 @@
 //! What awaits confirmation, link by link. A queue lies outside the replicated state of its machine: a
 //! replay of the machine's inputs fills it again, and whoever receives says how far it has come.
 
+mod history;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use self::history::{History, Hold};
 use super::body::Body;
 use super::event::{Outbox, Outgoing};
 use super::snapshot::{self, SnapshotError};
@@ -43,7 +46,7 @@ impl Waiting {
 pub struct Queues {
     links: BTreeMap<NodeId, VecDeque<Waiting>>,
     /// What was confirmed last: should a peer's store turn out to be an old copy, it is sent again.
-    history: BTreeMap<NodeId, VecDeque<Waiting>>,
+    history: BTreeMap<NodeId, History>,
     /// Numbers before the next message that will not come, because what bore them is gone.
     gone: BTreeMap<NodeId, u64>,
     #[serde(skip)]
@@ -51,6 +54,9 @@ pub struct Queues {
     /// Bytes of history, per peer.
     #[serde(skip)]
     remembers: usize,
+    /// Peers that may lose what they have confirmed. Not saved: starting forgets nothing, and whoever is met says it anew.
+    #[serde(skip)]
+    holds: BTreeMap<NodeId, Hold>,
 }
 
 impl<M: Message> Outbox<M> for Queues {
@@ -88,13 +94,11 @@ impl Queues {
         let Some(queue) = self.links.get_mut(&peer) else { return };
         let known = queue.partition_point(|message| message.sequence <= sequence);
         let confirmed = queue.drain(..known);
-        if self.remembers > 0 {
+        let hold = self.holds.get(&peer);
+        if self.remembers > 0 || hold.is_some() {
             let history = self.history.entry(peer).or_default();
             history.extend(confirmed);
-            let mut bytes: usize = history.iter().map(|message| message.body.len()).sum();
-            while bytes > self.remembers {
-                bytes -= history.pop_front().map_or(0, |oldest| oldest.body.len());
-            }
+            history.trim(self.remembers, hold);
         } else {
             drop(confirmed);
         }
@@ -108,12 +112,37 @@ impl Queues {
         self.remembers = bytes;
     }
 
+    /// From now on what this peer confirms is remembered until it is [kept](Self::kept) elsewhere, as long as it takes
+    /// no more than `most` bytes: the peer may lose what it has confirmed.
+    pub fn hold(&mut self, peer: NodeId, most: usize) {
+        self.holds.insert(peer, Hold { most, covered: 0 });
+    }
+
+    /// From now on what this peer confirms is remembered as usual.
+    pub fn let_go(&mut self, peer: NodeId) {
+        self.holds.remove(&peer);
+        self.trim(peer);
+    }
+
+    /// The peer cannot lose what is up to `sequence` any more. What it has not confirmed waits all the same.
+    pub fn kept(&mut self, peer: NodeId, sequence: u64) {
+        if let Some(hold) = self.holds.get_mut(&peer) {
+            hold.covered = hold.covered.max(sequence);
+            self.trim(peer);
+        }
+    }
+
+    fn trim(&mut self, peer: NodeId) {
+        if let Some(history) = self.history.get_mut(&peer) {
+            history.trim(self.remembers, self.holds.get(&peer));
+        }
+    }
+
     /// The peer has everything up to `received` and nothing beyond, though it may have confirmed more: its
     /// store is an old copy. What is remembered waits again. Gives how many messages up to `sent` are gone.
     pub fn reclaim(&mut self, peer: NodeId, received: u64, sent: u64) -> u64 {
         let history = self.history.entry(peer).or_default();
-        let first = history.partition_point(|message| message.sequence <= received);
-        let mut again = history.split_off(first);
+        let mut again = history.split_off(received);
         again.extend(self.links.remove(&peer).unwrap_or_default());
         let expected = received + 1;
         let Some(first) = again.front_mut() else {
@@ -144,6 +173,7 @@ impl Queues {
     pub fn forget(&mut self, peer: NodeId) {
         self.links.remove(&peer);
         self.history.remove(&peer);
+        self.holds.remove(&peer);
         self.gone.remove(&peer);
     }
 
@@ -184,111 +214,4 @@ impl Queues {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::contract::message::{self, Kind, control, control_len};
-    use crate::contract::private::Arrived;
-    use crate::error::Misbehaviour;
-    use crate::wire;
-
-    const PEER: NodeId = NodeId(3);
-
-    /// A view (which replaces another) or a signal (which does not).
-    #[derive(Clone, Debug)]
-    struct Say(u32);
-
-    impl Message for Say {
-        fn kind(&self) -> Kind {
-            Kind::Control
-        }
-        fn scalars(&self) -> u64 {
-            0
-        }
-        fn to_wire(&self) -> wire::Payload {
-            control(self.0, 0, 0)
-        }
-        fn from_wire(_: wire::Payload, _: Arrived) -> Result<Self, Misbehaviour> {
-            Ok(Say(0))
-        }
-        fn wire_len(&self) -> usize {
-            control_len(self.0, 0, 0)
-        }
-        fn slot(&self) -> Option<u32> {
-            (self.0 >= 100).then_some(0)
-        }
-    }
-
-    fn queues(said: &[u32]) -> Queues {
-        let mut queues = Queues::default();
-        for (place, say) in said.iter().enumerate() {
-            let place = place as u64;
-            queues.post(Outgoing { to: PEER, sequence: place + 1, order: place, message: Say(*say) });
-        }
-        queues
-    }
-
-    fn numbers(queues: &Queues, received: u64) -> Vec<(u64, u64)> {
-        queues.after(PEER, received).map(|message| (message.sequence, message.skipped)).collect()
-    }
-
-    #[test]
-    fn what_is_not_confirmed_is_sent_again() {
-        let mut queues = queues(&[1, 2, 3]);
-        queues.confirmed(PEER, 1);
-        assert_eq!((queues.len(PEER), numbers(&queues, 2)), (2, vec![(3, 0)]));
-        queues.confirmed(PEER, 3);
-        assert!(queues.is_empty());
-    }
-
-    #[test]
-    fn a_peer_whose_store_is_an_old_copy_is_sent_again_what_it_lacks() {
-        let mut remembering = queues(&[1, 2, 3, 4]);
-        remembering.remember(1000);
-        remembering.confirmed(PEER, 3);
-        assert_eq!(remembering.reclaim(PEER, 1, 4), 0);
-        assert_eq!(numbers(&remembering, 1), [(2, 0), (3, 0), (4, 0)]);
-
-        remembering.confirmed(PEER, 4);
-        assert_eq!(remembering.reclaim(PEER, 0, 4), 0, "and once more, if it is lost again");
-        assert_eq!(numbers(&remembering, 0), [(1, 0), (2, 0), (3, 0), (4, 0)]);
-
-        // Memory is bounded: what is gone is said to be, and does not hold up what follows.
-        let mut forgetful = queues(&[1, 2, 3, 4]);
-        let size = forgetful.first(PEER).unwrap().payload().len();
-        forgetful.remember(size);
-        forgetful.confirmed(PEER, 3);
-        assert_eq!(forgetful.reclaim(PEER, 0, 4), 2);
-        assert_eq!(numbers(&forgetful, 0), [(3, 2), (4, 0)]);
-
-        let mut oblivious = queues(&[1, 2]);
-        oblivious.confirmed(PEER, 2);
-        assert_eq!(oblivious.reclaim(PEER, 0, 2), 2);
-        oblivious.post(Outgoing { to: PEER, sequence: 3, order: 2, message: Say(1) });
-        assert_eq!(numbers(&oblivious, 0), [(3, 2)]);
-    }
-
-    #[test]
-    fn what_is_encoded_when_it_leaves_is_saved_and_sent_as_the_same_bytes() {
-        let queues = queues(&[1, 100, 101]);
-        let sent: Vec<_> = queues.after(PEER, 0).map(Waiting::payload).collect();
-        assert_eq!(sent, [message::encode(&Say(1)), message::encode(&Say(101))]);
-        let restored = Queues::restore(&queues.save()).unwrap();
-        assert_eq!(restored, queues);
-        assert_eq!(restored.after(PEER, 0).map(Waiting::payload).collect::<Vec<_>>(), sent);
-        assert_eq!(restored.save(), queues.save());
-    }
-
-    #[test]
-    fn numbers_go_on_where_the_peer_is() {
-        let mut queues = queues(&[1, 2, 3]);
-        queues.renumber(PEER, 9, 2);
-        assert_eq!(numbers(&queues, 0), [(8, 0), (9, 0)]);
-    }
-
-    #[test]
-    fn a_newer_view_replaces_the_one_before_it_and_nothing_else() {
-        assert_eq!(numbers(&queues(&[100, 100, 100]), 0), [(3, 2)]);
-        assert_eq!(numbers(&queues(&[100, 1, 100, 100]), 0), [(1, 0), (2, 0), (4, 1)]);
-        assert_eq!(numbers(&queues(&[1, 100, 2]), 0), [(1, 0), (2, 0), (3, 0)]);
-    }
-}
+mod tests;

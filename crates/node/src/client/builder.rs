@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{ApprenticeConfig, Client, ClientConfig, GainConfig, Telemetry};
+use super::{ApprenticeConfig, Client, ClientConfig, Coordinators, GainConfig, Telemetry};
 use crate::decisions::DecisionLogConfig;
 use crate::error::NodeError;
 use crate::identity::ClientSecurity;
@@ -73,8 +73,9 @@ impl Client {
 }
 
 impl ClientBuilder {
-    /// Connected to the coordinator at this address, as "https://host:port"; in plain text on this machine alone.
-    pub fn coordinator(self, url: impl Into<String>) -> Self {
+    /// Connected to the coordinator at this address, as "https://host:port"; in plain text on this machine alone. Several,
+    /// with commas between, where one of several coordinators leads.
+    pub fn coordinator(self, url: impl Into<Coordinators>) -> Self {
         ClientBuilder(ClientConfig { coordinator: Some(url.into()), ..self.0 })
     }
 

@@ -130,7 +130,7 @@ impl SteppedClient {
 
     fn parted(&self, ended: Ended) -> Parted {
         let (reason, refused) = match &ended {
-            Ended::Broken(reason) => (reason.clone(), false),
+            Ended::Broken(reason) | Ended::Elsewhere { reason, .. } => (reason.clone(), false),
             Ended::Refused(reason) | Ended::Declined(reason) => (reason.clone(), true),
         };
         Parted { reason, refused, again: self.shared().parted(ended) != Next::GiveUp }

@@ -1,26 +1,25 @@
 //! Keeping in touch with the coordinator: connect, greet, send again what is
 //! not confirmed, and start over when the connection breaks.
 
+mod addresses;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use cahoots_core::{NodeId, wire};
 
-use super::Shared;
+use self::addresses::Addresses;
 use super::apprentice::{Found, Tutored};
 use super::member::Member;
+use super::{Coordinators, Shared};
 use crate::books::Books;
 use crate::error::NodeError;
 use crate::identity::Caller;
 use crate::limits::{REASON, cut};
 use crate::terms::Terms;
-use crate::transport::proto::{Change, Confirm, Frame, Hello, Welcome};
-use crate::transport::{Failure, Kind, Outbox, Stream, call, frame};
+use crate::transport::proto::{Change, Confirm, Frame, Hello, Refusal, Welcome};
+use crate::transport::{Failure, Kind, Outbox, Patience, Stream, call_with, frame};
 
-/// First pause after a failed attempt.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
-/// How long a coordinator may take to say hello back.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a connection that is not wanted any more stays open, for what was said last.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How often certificates are looked at.
@@ -31,6 +30,13 @@ const WATCH: Duration = Duration::from_millis(500);
 pub(crate) enum Ended {
     /// To be tried again.
     Broken(String),
+    /// The same, with who is said to lead.
+    Elsewhere {
+        /// Why.
+        reason: String,
+        /// Its address; nobody has looked whether it is right.
+        leader: String,
+    },
     /// Trying again will not help.
     Refused(String),
     /// The coordinator asks for more than this client gives.
@@ -54,6 +60,16 @@ pub(crate) enum Next {
     GiveUp,
 }
 
+impl From<Refusal> for Ended {
+    fn from(Refusal { reason, r#final, leader, .. }: Refusal) -> Ended {
+        match r#final {
+            true => Ended::Refused(reason),
+            false if leader.is_empty() => Ended::Broken(reason),
+            false => Ended::Elsewhere { reason, leader },
+        }
+    }
+}
+
 impl From<Failure> for Ended {
     fn from(failure: Failure) -> Ended {
         match failure {
@@ -65,7 +81,7 @@ impl From<Failure> for Ended {
 
 /// Where the coordinator is, and what to connect with.
 struct There {
-    coordinator: String,
+    addresses: Addresses,
     caller: Option<Arc<Caller>>,
 }
 
@@ -82,12 +98,11 @@ impl There {
 /// Keeps a connection until the client stops.
 pub(super) async fn keep(
     shared: Arc<Shared>,
-    coordinator: String,
+    coordinators: &Coordinators,
     caller: Option<Arc<Caller>>,
     longest_pause: Duration,
 ) {
-    let there = There { coordinator, caller };
-    let mut pause = FIRST_PAUSE;
+    let mut there = There { addresses: Addresses::new(coordinators, longest_pause), caller };
     loop {
         let over = shared.over.notified();
         let (stopped, withdrawn) = {
@@ -106,14 +121,16 @@ pub(super) async fn keep(
             ended = session(&shared, &there, &mut greeted) => ended,
             () = over => continue,
         };
-        match shared.parted(ended) {
-            Next::GiveUp => return,
-            Next::LongPause => pause = longest_pause,
-            Next::Pause => {}
-        }
+        let addresses = &mut there.addresses;
         if greeted {
-            pause = FIRST_PAUSE;
+            addresses.greeted();
         }
+        match shared.parted(addresses.failed(ended)) {
+            Next::GiveUp => return,
+            Next::LongPause if !greeted => addresses.wait_long(),
+            Next::LongPause | Next::Pause => {}
+        }
+        let pause = addresses.pause();
         let over = shared.over.notified();
         if !shared.lock().stop {
             tokio::select! {
@@ -121,7 +138,6 @@ pub(super) async fn keep(
                 () = over => {}
             }
         }
-        pause = (pause * 2).min(longest_pause);
     }
 }
 
@@ -142,10 +158,14 @@ async fn session(shared: &Arc<Shared>, there: &There, greeted: &mut bool) -> End
 async fn connected(shared: &Arc<Shared>, there: &There, greeted: &mut bool) -> Result<(), Ended> {
     let (frames, outgoing) = Outbox::channel();
     let _ = frames.try_send(shared.hello());
-    let mut stream = tokio::time::timeout(PATIENCE, call(&there.coordinator, there.caller.clone(), outgoing))
+    let coordinator = there.addresses.current();
+    shared.lock().called = Some(coordinator.into());
+    let patience = if there.addresses.several() { Patience::SHORT } else { Patience::LONG };
+    let calling = call_with(coordinator, there.caller.clone(), outgoing, patience);
+    let mut stream = tokio::time::timeout(patience.answer, calling)
         .await
         .map_err(|_| "the coordinator does not answer".to_string())??;
-    let first = tokio::time::timeout(PATIENCE, stream.next())
+    let first = tokio::time::timeout(patience.answer, stream.next())
         .await
         .map_err(|_| "the coordinator does not answer".to_string())??;
     shared.greeted(first, frames)?;
@@ -180,7 +200,7 @@ impl Shared {
             Ended::Declined(reason) => self.declined(cut(&reason, REASON).into_owned()),
             Ended::Refused(reason) if self.alone(cut(&reason, REASON).into_owned()) => Next::LongPause,
             Ended::Refused(_) => Next::GiveUp,
-            Ended::Broken(reason) => {
+            Ended::Broken(reason) | Ended::Elsewhere { reason, .. } => {
                 let reason = cut(&reason, REASON).into_owned();
                 let mut state = self.lock();
                 // One line for each reason, not for each attempt.
@@ -212,8 +232,7 @@ impl Shared {
                 self.work.notify_one();
                 Err(Ended::Refused(refusal.reason))
             }
-            Some(Kind::Refusal(refusal)) if refusal.r#final => Err(Ended::Refused(refusal.reason)),
-            Some(Kind::Refusal(refusal)) => Err(Ended::Broken(refusal.reason)),
+            Some(Kind::Refusal(refusal)) => Err(refusal.into()),
             _ => Err(Ended::Broken("no welcome from the coordinator".into())),
         }
     }
@@ -233,8 +252,8 @@ impl Shared {
                     return Err(Ended::Broken("the connection takes no more".into()));
                 }
             }
-            Kind::Confirm(confirm) => {
-                state.confirmed(confirm.sequence)?;
+            Kind::Confirm(Confirm { sequence, kept, peer: None }) => {
+                state.confirmed(sequence, kept)?;
                 if !state.pump() {
                     return Err(Ended::Broken("the connection takes no more".into()));
                 }
@@ -246,8 +265,7 @@ impl Shared {
                 })?;
             }
             Kind::Grant(grant) => state.grant(*grant)?,
-            Kind::Refusal(refusal) if refusal.r#final => return Err(Ended::Refused(refusal.reason)),
-            Kind::Refusal(refusal) => return Err(Ended::Broken(refusal.reason)),
+            Kind::Refusal(refusal) => return Err(refusal.into()),
             _ => return Err(Ended::Broken("a frame that only clients send".into())),
         }
         if state.flush {
@@ -365,11 +383,8 @@ impl Shared {
                     .into(),
             ));
         }
-        let lockstep = member.lockstep.is_some();
-        let queues = member.machine.queues();
-        queues.confirmed(NodeId::SERVER, welcome.received);
-        // A coordinator that was restored from a backup is sent again what it lacks.
-        let gone = if lockstep { 0 } else { queues.reclaim(NodeId::SERVER, welcome.received, ends.sent) };
+        // A coordinator that was restored from a backup, or whose log lost its end, is sent again what it lacks.
+        let gone = member.resume(welcome.received, welcome.replicated);
         if gone > 0 {
             state.lost += gone;
             tracing::error!(gone, "the coordinator lacks messages that this client no longer has");

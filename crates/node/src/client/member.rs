@@ -14,6 +14,8 @@ use crate::transport::EnvelopeHeader;
 
 /// Bytes of confirmed messages that are kept, to be sent again to a coordinator that lost them.
 const HISTORY: usize = 1 << 20;
+/// The same, where the coordinator's log may lose its last records: until they are in a snapshot that has replicas.
+const HELD: usize = 256 << 20;
 
 /// A member of a federation.
 pub(super) struct Member {
@@ -72,6 +74,25 @@ impl Member {
             lockstep: Steps::of(known, &terms, progress)?,
             terms,
         })
+    }
+
+    /// The coordinator has everything up to `received`, and what it had of the rest it has lost: that waits again. Gives how
+    /// many messages are gone at both ends.
+    pub(super) fn resume(&mut self, received: u64, replicated: bool) -> u64 {
+        let sent = self.machine.ends(NodeId::SERVER).sent;
+        let queues = self.machine.queues();
+        if self.lockstep.is_some() {
+            queues.confirmed(NodeId::SERVER, received);
+            return 0;
+        }
+        // Nothing is forgotten before it is known what the coordinator lacks, however it keeps its log from now on.
+        queues.hold(NodeId::SERVER, HELD);
+        queues.confirmed(NodeId::SERVER, received);
+        let gone = queues.reclaim(NodeId::SERVER, received, sent);
+        if !replicated {
+            queues.let_go(NodeId::SERVER);
+        }
+        gone
     }
 
     /// What these parameters would promise.

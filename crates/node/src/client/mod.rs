@@ -6,6 +6,7 @@ mod app;
 mod apprentice;
 mod ask;
 mod builder;
+mod coordinators;
 mod flusher;
 mod gain;
 mod history;
@@ -33,13 +34,13 @@ use std::time::Duration;
 use cahoots_core::drive::Saved;
 use cahoots_core::{DecisionId, NodeId, Tick};
 use tokio::sync::{Notify, oneshot};
-use tonic::codegen::http::Uri;
 
 pub use self::app::{Ack, Decision};
 pub use self::apprentice::{ApprenticeConfig, ApprenticeStatus, Mode, Standing};
 use self::apprentice::{Found, Tutored};
 pub use self::ask::{ArmRef, Ask, Decider, NamedArm, NewArm, Ranked, Registered, Reply, Reward, Which};
 pub use self::builder::ClientBuilder;
+pub use self::coordinators::Coordinators;
 use self::flusher::Flusher;
 pub use self::gain::{GainConfig, GainStatus};
 pub use self::history::HistoryColumns;
@@ -53,7 +54,7 @@ use crate::books::Books;
 use crate::clock::Clock;
 use crate::decisions::{DecisionLog, DecisionLogConfig};
 use crate::error::NodeError;
-use crate::identity::{ClientSecurity, Secret, loopback, may_be_plain};
+use crate::identity::{ClientSecurity, Secret};
 use crate::limits::{ClientLimits, Counters};
 use crate::live::Known;
 use crate::platform::{Bug, Platform};
@@ -77,8 +78,8 @@ pub struct ClientConfig {
     pub known: Arc<Known>,
     /// Name of the federation.
     pub federation: String,
-    /// Where the coordinator is, as "https://host:port"; without one, the client keeps to itself.
-    pub coordinator: Option<String>,
+    /// Where the coordinator is, as "https://host:port", or where several are; without one, the client keeps to itself.
+    pub coordinator: Option<Coordinators>,
     /// The number of this client.
     pub client: u32,
     /// Its file.
@@ -147,6 +148,8 @@ pub(crate) struct Shared {
     limits: ClientLimits,
     counters: Arc<Counters>,
     personalizer: PersonalizerConfig,
+    /// Where a coordinator may be.
+    coordinators: Vec<String>,
 }
 
 /// What a client shows its coordinator.
@@ -181,8 +184,8 @@ impl Client {
         config.gain.check().map_err(NodeError::Config)?;
         config.limits.check().map_err(NodeError::Config)?;
         config.apprentice.map_or(Ok(()), |apprentice| apprentice.check()).map_err(NodeError::Config)?;
-        let discreet =
-            config.coordinator.as_deref().map(|url| discreet(url, &config.security)).transpose()?;
+        let coordinators = config.coordinator.as_ref();
+        let discreet = coordinators.map(|all| all.discreet(&config.security)).transpose()?;
         let owner = owner(&config.federation, config.client);
         let (mut store, recovered) = Store::open_on(platform, &config.store, &owner, config.sync)?;
         let mut first = Batch::default();
@@ -313,6 +316,7 @@ impl Client {
             limits: config.limits.clone(),
             counters: Arc::default(),
             personalizer: config.personalizer,
+            coordinators: coordinators.map(|all| all.all().to_vec()).unwrap_or_default(),
         });
         Ok((shared, Flusher::new(store, config.snapshot_every)))
     }
@@ -418,12 +422,12 @@ fn start(
         }
     });
     let mut threads = vec![flusher.map_err(failed)?];
-    if let Some(coordinator) = config.coordinator {
+    if let Some(coordinators) = config.coordinator {
         let linked = shared.clone();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let link = std::thread::Builder::new().name("cahoots-link".into()).spawn(move || {
             let caller = config.security.caller;
-            runtime.block_on(link::keep(linked, coordinator, caller, config.longest_pause))
+            runtime.block_on(link::keep(linked, &coordinators, caller, config.longest_pause))
         });
         threads.push(link.map_err(failed)?);
     }
@@ -433,33 +437,7 @@ fn start(
 impl ClientConfig {
     /// Refuses to speak to a coordinator whose address is none, or in plain text to another machine.
     pub(crate) fn may_call(&self) -> Result<(), NodeError> {
-        self.coordinator.as_deref().map_or(Ok(()), |url| discreet(url, &self.security).map(drop))
-    }
-}
-
-/// Whether what is said to this coordinator stays between the two. Refuses plain text to other machines, unless that
-/// was asked for.
-fn discreet(coordinator: &str, security: &ClientSecurity) -> Result<bool, NodeError> {
-    let wrong = |e: String| {
-        NodeError::Config(format!(
-            "coordinator must look like \"https://host:7700\" or \"http://127.0.0.1:7700\", not {coordinator:?}{e}"
-        ))
-    };
-    let uri: Uri = coordinator.parse().map_err(|e| wrong(format!(": {e}")))?;
-    let host = uri.host().ok_or_else(|| wrong(String::new()))?;
-    match uri.scheme_str() {
-        Some("https") if security.caller.is_some() => Ok(true),
-        Some("https") => Err(NodeError::Config(format!(
-            "coordinator = {coordinator:?} needs [tls]: `keys`, the folder that `cahoots keys client DIR NUMBER` makes, or, for a client \
-             that joins by invitation, `authorities`, the federation's authorities.pem"
-        ))),
-        Some("http") => {
-            let what = format!("this client would speak to {host}");
-            let fix = "Write \"https://...\" as `coordinator`, and give the client [tls] with the keys of `cahoots keys client DIR NUMBER`";
-            may_be_plain(host, security.plain_text, &what, fix).map_err(NodeError::Config)?;
-            Ok(loopback(host))
-        }
-        _ => Err(wrong(String::new())),
+        self.coordinator.as_ref().map_or(Ok(()), |all| all.discreet(&self.security).map(drop))
     }
 }
 

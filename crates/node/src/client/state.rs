@@ -132,6 +132,8 @@ pub(super) struct State {
     taken: usize,
     pub(super) waiters: Vec<Waiter>,
     pub(super) outbox: Option<Outbox>,
+    /// The coordinator that was called last.
+    pub(super) called: Option<String>,
     pub(super) connections: u64,
     pub(super) due: DueConfirmations,
     /// What waited first for other clients at the last tick: who has not moved since is sent to again.
@@ -200,6 +202,7 @@ impl State {
             taken: 0,
             waiters: Vec::new(),
             outbox: None,
+            called: None,
             connections: 0,
             due: DueConfirmations::default(),
             unmoved: BTreeMap::new(),

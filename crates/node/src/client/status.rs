@@ -38,6 +38,10 @@ pub struct Status {
     pub joined: bool,
     /// Is there a connection to the coordinator?
     pub connected: bool,
+    /// The coordinator in use, where there is a connection.
+    pub coordinator: Option<String>,
+    /// Where a coordinator may be, in the order in which they are tried; empty for a client that keeps to itself.
+    pub coordinators: Vec<String>,
     /// Messages to the coordinator, ever.
     pub uploads: u64,
     /// Messages from the coordinator, ever.
@@ -114,6 +118,8 @@ impl Client {
             client: self.shared.me.0,
             joined: state.member.is_some(),
             connected: state.outbox.is_some(),
+            coordinator: state.outbox.as_ref().and(state.called.clone()),
+            coordinators: self.shared.coordinators.clone(),
             uploads,
             downloads,
             unconfirmed,

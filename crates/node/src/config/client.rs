@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::serve::{AlgorithmTable, SettingTable};
 use super::tls::{TlsTable, secret_text};
 use super::{Given, Sources, five, hour, one, seconds, thousand};
-use crate::client::{ApprenticeConfig, ClientConfig, GainConfig, PersonalizerConfig, Telemetry};
+use crate::client::{
+    ApprenticeConfig, ClientConfig, Coordinators, GainConfig, PersonalizerConfig, Telemetry,
+};
 use crate::decisions::DecisionLogConfig;
 use crate::error::NodeError;
 use crate::http::{Entrance, may_listen};
@@ -25,8 +27,9 @@ use crate::terms::Terms;
 pub struct ClientFile {
     /// Name of the federation.
     pub federation: String,
-    /// Where the coordinator is: "https://host:7700", or "http://127.0.0.1:7700" on one machine.
-    pub coordinator: String,
+    /// Where the coordinator is: "https://host:7700", or "http://127.0.0.1:7700" on one machine. Several, as an array or
+    /// with commas between, where one of several coordinators leads.
+    pub coordinator: Coordinators,
     /// The number of this client.
     pub client: u32,
     /// Its file.

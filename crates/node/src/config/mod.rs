@@ -2,6 +2,7 @@
 //! refused with the place they are from.
 
 mod client;
+mod nats;
 mod overlay;
 mod serve;
 mod shown;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use crate::error::NodeError;
 
 pub use client::ClientFile;
+pub use nats::NatsTable;
 pub use overlay::Given;
 pub use serve::{AlgorithmTable, LockstepTable, ServeFile, SettingTable, WarmStartTable};
 pub use shown::Shown;

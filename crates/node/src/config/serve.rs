@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cahoots_core::{NodeId, Setting};
 use serde::{Deserialize, Serialize};
 
+use super::nats::NatsTable;
 use super::tls::secret_text;
 use super::{Given, Sources, TlsTable, one, seconds, thousand};
 use crate::coordinator::{CoordinatorConfig, Plan};
@@ -39,6 +40,10 @@ pub struct ServeFile {
     pub plan: Option<Plan>,
     /// The coordinator's file.
     pub store: PathBuf,
+    /// The servers that keep its log, as "nats://a:4222,b:4222,c:4222", where several coordinators share one; on this machine's disk otherwise.
+    pub log: Option<String>,
+    /// How it is one of several coordinators.
+    pub nats: Option<NatsTable>,
     /// What "on disk" means: "disk" or "memory".
     #[serde(default)]
     pub sync: Sync,
@@ -189,6 +194,7 @@ impl ServeFile {
         let (mut file, sources) = given.read::<ServeFile>()?;
         file.store = sources.folder("store").join(&file.store);
         file.tls = file.tls.map(|tls| tls.beside(&sources));
+        file.nats = file.nats.map(|nats| nats.beside(&sources));
         if let Some(states) = file.lockstep.as_mut().and_then(|lockstep| lockstep.states.as_mut()) {
             *states = sources.folder("lockstep.states").join(&*states);
         }
@@ -244,6 +250,7 @@ impl ServeFile {
         for address in addresses(&self.listen, "listen")? {
             config.security.may_listen(address.ip())?;
         }
+        self.replicas(path, &self.listen)?;
         let access = self.access(path)?;
         if access.is_some() {
             self.may_show()?;

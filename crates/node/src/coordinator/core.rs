@@ -1,7 +1,7 @@
 //! The machine's thread: everything that came is logged and applied, one commit
 //! makes it durable, and only then does anything leave.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use cahoots_core::drive::{Event, Outcome, ServerNode};
 use cahoots_core::link::Arrival;
@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::admission::Admission;
 use super::conduct::Conduct;
+use super::leading::Leading;
 use super::looking::Models;
 use super::members::Members;
 use super::status::{CoordinatorStatus, Plan};
@@ -55,6 +56,17 @@ pub(super) struct Core {
     pub(super) finish: Option<oneshot::Sender<States>>,
     /// Frames that leave after the next commit.
     pub(super) after: Vec<(NodeId, Frame)>,
+    /// The same, to those who are not let in.
+    pub(super) refusals: Vec<(mpsc::Sender<Frame>, Frame)>,
+    /// What it does because others stand by, if any do.
+    pub(super) leading: Option<Leading>,
+    pub(super) inbox: Option<mpsc::Receiver<Command>>,
+    /// What came while the log did not answer.
+    pub(super) held: VecDeque<Command>,
+    /// Since when it does not, in seconds since 1970.
+    pub(super) stalled: Option<f64>,
+    /// It was told to stop meanwhile.
+    pub(super) stopping: bool,
     /// Clients for whom something new may leave after the next commit.
     pub(super) touched: BTreeSet<NodeId>,
     /// Clients who are to be told after the next commit what has come from them.
@@ -87,21 +99,37 @@ fn weigh(frame: &Frame) -> (u64, u64) {
 
 impl Core {
     /// Takes commands until told to stop, or until the store fails.
-    pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Command>) -> Result<(), NodeError> {
+    pub(super) fn run(&mut self, inbox: mpsc::Receiver<Command>) -> Result<(), NodeError> {
+        self.inbox = Some(inbox);
         let mut stop = false;
         while !stop {
-            let Some(first) = inbox.blocking_recv() else { break };
-            let rest = std::iter::from_fn(|| inbox.try_recv().ok()).take(BATCH);
-            for command in std::iter::once(first).chain(rest) {
-                match command {
-                    Command::Stop => stop = true,
-                    other => self.handle(other),
+            let Some(first) = self.next(true) else { break };
+            let mut next = Some(first);
+            for _ in 0..BATCH {
+                match next {
+                    None => break,
+                    Some(Command::Stop) => stop = true,
+                    Some(other) => self.handle(other),
                 }
+                next = self.next(false);
+            }
+            // The last one taken, where there were more than enough.
+            if let Some(over) = next {
+                self.held.push_front(over);
             }
             self.commit(stop)?;
             self.send();
         }
         Ok(())
+    }
+
+    /// What is to be done next: first what was held back.
+    fn next(&mut self, wait: bool) -> Option<Command> {
+        if let Some(held) = self.held.pop_front() {
+            return Some(held);
+        }
+        let inbox = self.inbox.as_mut()?;
+        if wait { inbox.blocking_recv() } else { inbox.try_recv().ok() }
     }
 
     /// The port that the page had the last time.
@@ -150,7 +178,10 @@ impl Core {
                 }
             }
             Command::PagePort(port, answer) => {
-                self.batch.set(PAGE_PORT, port.to_le_bytes().to_vec());
+                // A log that several coordinators share is no place for what is one process's.
+                if self.leading.is_none() {
+                    self.batch.set(PAGE_PORT, port.to_le_bytes().to_vec());
+                }
                 let _ = answer.send(self.flush(false).map_err(NodeError::from));
             }
             Command::Params(answer) => {
@@ -199,7 +230,11 @@ impl Core {
                 let _ = answer.send(saved.map_err(NodeError::from));
             }
             Command::Look(look) => self.look(look),
-            Command::Sample => self.sample(),
+            Command::Sample => {
+                self.sample();
+                self.lead_on();
+            }
+            Command::State(answer) => drop(answer.send(self.digest())),
             Command::Stop => {}
         }
     }
@@ -302,6 +337,9 @@ impl Core {
             return self.reject(client, "a confirmation of what was never sent".into());
         }
         self.machine.queues().confirmed(client, sequence);
+        if let Some(leading) = &mut self.leading {
+            leading.confirmed(client, sequence);
+        }
         if let Some(connected) = self.members.connected.get_mut(&client) {
             connected.outbox.confirmed(sequence);
         }
@@ -380,6 +418,7 @@ impl Core {
                 batch.set(key, owner);
             }
         }
+        self.prove(&mut batch);
         if !batch.is_empty() {
             if self.watch.traffic != self.watch.stored {
                 self.watch.stored = self.watch.traffic;
@@ -389,9 +428,12 @@ impl Core {
             let written = batch.has_snapshot();
             let mut committed = self.store.commit(&batch);
             // Whether it counts is not known: nothing may follow before it is.
-            while let Err(StoreError::Unanswered { .. }) = committed {
+            while let Err(StoreError::Unanswered { what, .. }) = &committed
+                && self.wait_for_the_log(what)
+            {
                 committed = self.store.settle();
             }
+            self.stalled = None;
             if let Err(error) = committed {
                 // What was taken is not forgotten: whoever commits next begins with it, or fails too.
                 self.batch = batch;
@@ -400,6 +442,7 @@ impl Core {
             self.status.commits += 1;
             if written {
                 tracing::info!(commits = self.store.commits(), bytes = self.store.size(), "snapshot written");
+                self.snapshot_was_kept();
             }
         }
         Ok(())

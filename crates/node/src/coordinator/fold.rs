@@ -16,6 +16,8 @@ pub(super) struct Fold {
     pub(super) books: Books,
     /// When the last input was.
     pub(super) tick: Tick,
+    /// Whether nothing has happened yet.
+    pub(super) new: bool,
     keys: Keys,
 }
 
@@ -35,7 +37,7 @@ impl Fold {
         }
         let damaged = |what: String| StoreError::Damaged { path: home.path().into(), what };
         let books = Books::restore(home.get("books")?).map_err(damaged)?;
-        Ok(Fold { machine, books, tick: secret::tick(home)?, keys })
+        Ok(Fold { machine, books, tick: secret::tick(home)?, new: snapshot.is_none(), keys })
     }
 
     /// The next entry of the log.
@@ -45,6 +47,7 @@ impl Fold {
             .replay(entry, &self.keys)
             .map_err(|e| format!("a log entry cannot be replayed ({e})"))?;
         self.tick = self.tick.max(tick);
+        self.new = false;
         let facts = self.machine.take_step().facts;
         if !platform.has(Bug::DropFacts) {
             self.books.enter(NodeId::SERVER, facts);

@@ -33,12 +33,9 @@ impl Core {
             self.turn_away(client, is_known, &refused);
             let Refused { reason, last, old } = refused;
             tracing::warn!(client = client.0, reason, "turned away");
-            let _ = frames.try_send(frame(Kind::Refusal(Refusal {
-                reason,
-                r#final: last,
-                old_copy: old,
-                leader: String::new(),
-            })));
+            let refusal = Refusal { reason, r#final: last, old_copy: old, leader: String::new() };
+            // Behind the commit, like all that is said: whoever leads no longer refuses nobody for good.
+            self.refusals.push((frames, frame(Kind::Refusal(refusal))));
             return;
         }
         if self.members.is_member(client) && self.members.starts_anew(&hello) {
@@ -72,7 +69,8 @@ impl Core {
         let (terms, parameters) = (self.told_terms.clone(), self.header.parameters);
         let (version, params) = self.machine.params();
         let change = (version > 0).then(|| Change { version, params: params.into() });
-        let welcome = Welcome { received, terms, parameters, sent, change, replicated: false };
+        let welcome =
+            Welcome { received, terms, parameters, sent, change, replicated: self.leading.is_some() };
         self.after.push((client, frame(Kind::Welcome(welcome.into()))));
         self.touched.insert(client);
         if new {

@@ -9,6 +9,7 @@ mod fold;
 mod greeting;
 pub(crate) mod inside;
 mod inspect;
+mod leading;
 mod lockstep;
 mod looking;
 mod members;
@@ -16,7 +17,10 @@ mod membership;
 mod opening;
 mod orders;
 mod relay;
+mod replica;
+mod replicas;
 mod sending;
+mod standby;
 mod status;
 mod strangers;
 mod told;
@@ -49,6 +53,8 @@ pub(crate) use self::inspect::inspect;
 use self::looking::Look;
 pub use self::looking::Model;
 pub use self::membership::MemberStatus;
+pub use self::replica::{ReplicaStatus, Role, SnapshotStatus};
+pub use self::replicas::Replicas;
 pub use self::status::{Attention, CoordinatorStatus, Health, MostSpent, Plan};
 pub use self::told::{SpentStatus, TelemetryStatus, ToldGain};
 pub(crate) use self::watch::Curves;
@@ -125,6 +131,8 @@ enum Command {
     /// The values of an earlier version again; without a number, of the one before.
     Revert(Option<u64>, oneshot::Sender<Result<u64, NodeError>>),
     History(oneshot::Sender<Result<Vec<Version>, NodeError>>),
+    /// What the machine amounts to, as a digest.
+    State(oneshot::Sender<Digest>),
     Stop,
 }
 
@@ -132,6 +140,15 @@ impl From<Inbound> for Command {
     fn from(inbound: Inbound) -> Command {
         Command::Inbound(inbound)
     }
+}
+
+/// What a machine amounts to: whoever has read the same log has the same.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Digest {
+    /// The last message of the log that is in it; how often a store was written, where there are no replicas.
+    pub sequence: u64,
+    /// SHA-256 of its state, in hexadecimal digits.
+    pub sha256: String,
 }
 
 /// The end of a lockstep run: the state of the server, then of every client.
@@ -205,21 +222,41 @@ impl Coordinator {
         let (tick, limits) = (config.tick, config.limits.clone());
         let security = config.security.clone();
         let (finish, finished) = oneshot::channel();
-        let core = Core::open(config, finish, &Platform::System)?;
+        let mut core = Core::open(config, finish, &Platform::System)?;
         let page_port = core.page_port()?;
+        let work = move |inbox| core.run(inbox);
+        let started = Coordinator::around(work, tick, limits, security)?;
+        Ok(Coordinator { finished: Some(finished), page_port, ..started })
+    }
+
+    /// One of several coordinators of a federation, whose log others keep: it stands by, and leads when nobody else does.
+    pub fn replicated(config: CoordinatorConfig, replicas: Replicas) -> Result<Coordinator, NodeError> {
+        let (tick, limits) = (config.tick, config.limits.clone());
+        let security = config.security.clone();
+        let mut member = replicas::Member::new(config, replicas)?;
+        Coordinator::around(move |inbox| member.run(inbox), tick, limits, security)
+    }
+
+    /// A thread that takes commands, and whoever sends them.
+    fn around(
+        work: impl FnOnce(mpsc::Receiver<Command>) -> Result<(), NodeError> + Send + 'static,
+        tick: Duration,
+        limits: ServeLimits,
+        security: ServeSecurity,
+    ) -> Result<Coordinator, NodeError> {
         let (commands, inbox) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("cahoots-coordinator".into())
-            .spawn(move || core.run(inbox))
+            .spawn(move || work(inbox))
             .map_err(|e| NodeError::Stopped(e.to_string()))?;
         Ok(Coordinator {
             commands,
             thread: Some(thread),
-            finished: Some(finished),
+            finished: None,
             tick,
             limits,
             security,
-            page_port,
+            page_port: None,
             counters: Arc::default(),
             asked: AtomicU64::new(0),
         })
@@ -372,6 +409,11 @@ impl Coordinator {
     /// a number, those of the version before.
     pub async fn revert(&self, version: Option<u64>) -> Result<u64, NodeError> {
         self.ask(|answer| Command::Revert(version, answer)).await?
+    }
+
+    /// What its machine amounts to: equal wherever the same log was read.
+    pub async fn digest(&self) -> Result<Digest, NodeError> {
+        self.ask(Command::State).await
     }
 
     /// Every version of the parameters that is on record, the oldest first.

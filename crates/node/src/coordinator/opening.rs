@@ -1,9 +1,10 @@
 //! From a store to a coordinator that goes on where it was.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
-use cahoots_core::NodeId;
 use cahoots_core::drive::Event;
+use cahoots_core::{Keys, NodeId};
 use tokio::sync::oneshot;
 
 use super::admission::{self, Admission};
@@ -49,7 +50,7 @@ impl Core {
         Core::on(config, Box::new(store), &recovered, beginning, finish, platform)
     }
 
-    /// Replays what a log holds, wherever it lives, and goes on from there.
+    /// Replays what a log holds, and goes on from there.
     fn on(
         config: CoordinatorConfig,
         mut store: Box<dyn Home>,
@@ -58,38 +59,40 @@ impl Core {
         finish: oneshot::Sender<States>,
         platform: &Platform,
     ) -> Result<Core, NodeError> {
-        let terms = config.terms.to_toml();
-        let mut first = Batch::default();
-        match store.get("terms")? {
-            None => first.set("terms", terms.clone().into_bytes()),
-            Some(known) if known == terms.as_bytes() => {}
-            Some(_) => {
-                return Err(NodeError::Config(format!(
-                    "store {}: this federation was started under other terms (algorithm, parameters, setting or seed), which cannot \
-                     change while it runs: restore the configuration, or start a new federation with a new name and a new store",
-                    config.store.display()
-                )));
-            }
-        }
+        let prepared = Prepared::of(&config, &mut *store)?;
         let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
-        let new = recovered.snapshot.is_none() && recovered.log.is_empty();
+        let mut fold = Fold::begin(&config, &*store, recovered.snapshot.as_deref(), prepared.keys.clone())?;
+        for entry in &recovered.log {
+            fold.take(entry, platform).map_err(damaged)?;
+        }
+        tracing::info!(
+            entries = recovered.log.len(),
+            commits = store.commits(),
+            new = fold.new,
+            "store opened, log replayed"
+        );
+        Core::behind(config, store, prepared, fold, beginning, finish, platform)
+    }
+
+    /// Goes on behind what was folded, wherever the log lives.
+    pub(super) fn behind(
+        config: CoordinatorConfig,
+        store: Box<dyn Home>,
+        Prepared { keys, born }: Prepared,
+        fold: Fold,
+        beginning: Option<Beginning>,
+        finish: oneshot::Sender<States>,
+        platform: &Platform,
+    ) -> Result<Core, NodeError> {
+        let terms = config.terms.to_toml();
+        let damaged = |what: String| StoreError::Damaged { path: config.store.clone(), what };
+        let Fold { machine, books, tick, new, .. } = fold;
         let mut began =
             store.get(Began::KEY)?.map(|bytes| Began::restore(&bytes)).transpose().map_err(damaged)?;
         if let Some(warm) = config.warm_start.as_ref().filter(|_| !new) {
             Beginning::compare(warm, began.as_ref(), &config.store.display().to_string())?;
         }
-        let secret = secret::kept(&*store, &mut first, "secret")?;
-        let born = secret::born(&*store, &mut first)?;
-        let keys = secret::keys(&config.terms, secret);
-        if !first.is_empty() {
-            store.commit(&first)?;
-        }
         let live = config.terms.live(&config.known)?;
-        let mut fold = Fold::begin(&config, &*store, recovered.snapshot.as_deref(), keys.clone())?;
-        for entry in &recovered.log {
-            fold.take(entry, platform).map_err(damaged)?;
-        }
-        let Fold { machine, books, tick, .. } = fold;
         let clock = Clock::on(platform.clone(), born, config.tick, tick);
         let seats = live.seats(&config.terms)?;
         let lockstep = match &config.terms.lockstep {
@@ -99,12 +102,6 @@ impl Core {
             }
             None => None,
         };
-        tracing::info!(
-            entries = recovered.log.len(),
-            commits = store.commits(),
-            new,
-            "store opened, log replayed"
-        );
         if let Some(beginning) = &beginning {
             began = Some(beginning.began.clone());
         }
@@ -132,6 +129,12 @@ impl Core {
             lockstep,
             finish: Some(finish),
             after: Vec::new(),
+            refusals: Vec::new(),
+            leading: None,
+            inbox: None,
+            held: VecDeque::new(),
+            stalled: None,
+            stopping: false,
             touched: BTreeSet::new(),
             confirming: BTreeSet::new(),
             granted: None,
@@ -155,5 +158,44 @@ impl Core {
             core.flush(false)?;
         }
         Ok(core)
+    }
+}
+
+/// What a coordinator is given when its log is begun, and keeps for good.
+pub(super) struct Prepared {
+    pub(super) keys: Keys,
+    born: Duration,
+}
+
+impl Prepared {
+    /// What a log has; what it lacks is made, and logged before anything follows from it.
+    pub(super) fn of(config: &CoordinatorConfig, store: &mut dyn Home) -> Result<Prepared, NodeError> {
+        let mut first = Batch::default();
+        if !same_terms(config, store)? {
+            first.set("terms", config.terms.to_toml().into_bytes());
+        }
+        let secret = secret::kept(store, &mut first, "secret")?;
+        let born = secret::born(store, &mut first)?;
+        if !first.is_empty() {
+            let mut committed = store.commit(&first);
+            while let Err(StoreError::Unanswered { .. }) = committed {
+                committed = store.settle();
+            }
+            committed?;
+        }
+        Ok(Prepared { keys: secret::keys(&config.terms, secret), born })
+    }
+}
+
+/// Whether a log was begun under these terms; `false` where it was not begun.
+pub(super) fn same_terms(config: &CoordinatorConfig, store: &dyn Home) -> Result<bool, NodeError> {
+    match store.get("terms")? {
+        None => Ok(false),
+        Some(known) if known == config.terms.to_toml().as_bytes() => Ok(true),
+        Some(_) => Err(NodeError::Config(format!(
+            "store {}: this federation was started under other terms (algorithm, parameters, setting or seed), which cannot \
+             change while it runs: restore the configuration, or start a new federation with a new name and a new store",
+            store.path().display()
+        ))),
     }
 }

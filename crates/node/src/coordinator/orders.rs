@@ -42,6 +42,9 @@ impl Coordinator {
             Order::Uninvite { client } => {
                 self.uninvite(client).await.map(|withdrawn| json!({ "withdrawn": withdrawn }))
             }
+            Order::State => {
+                serde_json::to_value(self.digest().await?).map_err(|e| NodeError::Stopped(e.to_string()))
+            }
             Order::Backup { to } => self.backup(to.clone()).await.map(|()| json!({ "copied": to })),
             Order::Params { set } => {
                 let (mut version, text) = self.params().await?;

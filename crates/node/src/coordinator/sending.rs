@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use cahoots_core::NodeId;
 
 use super::core::Core;
-use crate::transport::{WINDOW, confirm};
+use crate::transport::{WINDOW, confirm_kept};
 
 /// Whoever has more messages waiting is not told that its own have come, until it has taken some of them: its window
 /// closes, and what waits for a client that uploads faster than it reads stays bounded.
@@ -14,6 +14,9 @@ const LONGEST: usize = 2 * WINDOW;
 impl Core {
     /// What was waiting for the commit leaves.
     pub(super) fn send(&mut self) {
+        for (frames, frame) in std::mem::take(&mut self.refusals) {
+            let _ = frames.try_send(frame);
+        }
         let mut broken = BTreeSet::new();
         let mut active: BTreeSet<NodeId> = self.touched.union(&self.confirming).copied().collect();
         for (client, frame) in std::mem::take(&mut self.after) {
@@ -29,7 +32,10 @@ impl Core {
             if self.lockstep.is_none() && self.machine.queues().len(client) > LONGEST {
                 self.confirming.insert(client);
             } else if std::mem::take(&mut connected.confirmation_due)
-                && !connected.outbox.send(confirm(self.machine.ends(client).received))
+                && !connected.outbox.send(confirm_kept(
+                    self.machine.ends(client).received,
+                    self.leading.as_ref().map(|leading| leading.kept(client)),
+                ))
             {
                 broken.insert(client);
             }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::core::Core;
 use super::membership::MemberStatus;
+use super::replica::ReplicaStatus;
 use crate::limits::{Refusals, thousands};
 use crate::prior::Began;
 use crate::privacy::PromiseStatus;
@@ -89,6 +90,8 @@ pub struct CoordinatorStatus {
     pub began_from: Option<Began>,
     /// Rises with every change of any member.
     pub revision: u64,
+    /// Where it stands among the coordinators of its federation, if its log has replicas.
+    pub replica: Option<ReplicaStatus>,
 }
 
 /// How a coordinator is.
@@ -193,6 +196,7 @@ impl Core {
             most_spent: spent.max_by(|a, b| a.epsilon.total_cmp(&b.epsilon)),
             attention,
             revision: self.watch.revision,
+            replica: self.replica(),
             ..self.status.clone()
         }
     }
@@ -273,6 +277,7 @@ impl Core {
         });
         list("privacy", withdrawn.collect(), "clients send nothing any more");
         all.extend(self.watch.strangers.attention(self.watch.now));
+        all.extend(self.stalled.map(super::replica::stalled));
         all
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use crate::coordinator::{CoordinatorStatus, Health, MemberStatus};
+use crate::coordinator::{CoordinatorStatus, Health, MemberStatus, ReplicaStatus, Role};
 
 /// What a member can be.
 const STATES: [&str; 6] = ["here", "away", "late", "refused", "quarantined", "removed"];
@@ -22,6 +22,26 @@ impl Lines {
     fn labelled(&mut self, name: &str, label: &str, value: &str, number: impl Display) {
         let value = value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
         let _ = writeln!(self.0, "{name}{{{label}=\"{value}\"}} {number}");
+    }
+}
+
+/// Where a coordinator stands among several.
+fn replicated(lines: &mut Lines, replica: &ReplicaStatus, now: f64) {
+    let leads = u8::from(replica.role == Role::Leading);
+    lines.one("cahoots_leading", "gauge", "1 while this coordinator leads.", leads);
+    lines.one("cahoots_epoch", "gauge", "The how manieth leader leads.", replica.epoch);
+    lines.one("cahoots_log_sequence", "gauge", "The last message of the log taken in.", replica.sequence);
+    lines.one("cahoots_log_lag", "gauge", "Messages of the log not taken in yet.", replica.lag);
+    let stalled = replica.stalled_since.map_or(0.0, |since| (now - since).max(0.0));
+    lines.one("cahoots_log_stalled_seconds", "gauge", "How long the log has not answered.", stalled);
+    if let Some(snapshot) = &replica.snapshot {
+        lines.one(
+            "cahoots_snapshot_time_seconds",
+            "gauge",
+            "When the last snapshot was made, since 1970.",
+            snapshot.time,
+        );
+        lines.one("cahoots_snapshot_bytes", "gauge", "Bytes of the last snapshot.", snapshot.bytes);
     }
 }
 
@@ -99,6 +119,9 @@ pub(super) fn written(status: &CoordinatorStatus, members: &[&MemberStatus], wat
     if let Some(most) = &status.most_spent {
         let help = "The largest privacy loss that a client says it has spent.";
         lines.one("cahoots_privacy_epsilon_spent_max", "gauge", help, most.epsilon);
+    }
+    if let Some(replica) = &status.replica {
+        replicated(&mut lines, replica, status.now);
     }
     let limits = &status.limits;
     lines.family("cahoots_limits_reached_total", "counter", "What the limits refused, by kind.");

@@ -2,6 +2,9 @@
 
 use std::fmt::Debug;
 
+use super::beacon::Beacon;
+use crate::error::NodeError;
+
 /// An append without an acknowledgement: it may have happened, now or later, or not. Reading the stream tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsure(pub String);
@@ -59,4 +62,22 @@ pub trait Engine: Debug + Send {
 
     /// Waits a moment before something is tried again.
     fn pause(&mut self);
+}
+
+/// Why there is no engine.
+#[derive(Debug)]
+pub enum Unusable {
+    /// Nobody answers: later, perhaps.
+    Silent(String),
+    /// It will not do as it is.
+    Wrong(NodeError),
+}
+
+/// Where engines come from.
+pub trait Keeper: Send {
+    /// A stream and its objects, checked.
+    fn engine(&mut self) -> Result<Box<dyn Engine>, Unusable>;
+
+    /// How the coordinators hear of each other.
+    fn beacon(&mut self) -> Result<Box<dyn Beacon>, Unusable>;
 }

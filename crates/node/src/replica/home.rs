@@ -1,13 +1,14 @@
-//! A log that other machines keep too, as a coordinator that leads has it.
+//! A log that other machines keep too, as a coordinator has it: it reads on, or it leads.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::chain::Chain;
-use super::engine::{Engine, Silence};
+use super::chain::{Broken, Chain};
+use super::engine::{Engine, Found, Silence};
 use super::key::LogKey;
-use super::record::Content;
+use super::record::{Content, Hash, Record};
 use super::saved::{self, Saved};
+use super::seen::Seen;
 use super::writer::{Trouble, Writer};
 use crate::platform::Platform;
 use crate::store::{Batch, Home, Recovered, StoreError};
@@ -16,14 +17,17 @@ use crate::store::{Batch, Home, Recovered, StoreError};
 const LONG: u64 = 8;
 const SHORT: u64 = 1 << 20;
 
-/// The log of a coordinator that leads.
+/// The log of a coordinator, wherever it is kept.
 #[derive(Debug)]
 pub struct Replicated {
-    name: PathBuf,
+    pub(super) name: PathBuf,
     platform: Platform,
     key: LogKey,
-    engine: Box<dyn Engine>,
-    writer: Writer,
+    pub(super) engine: Box<dyn Engine>,
+    pub(super) chain: Chain,
+    /// Who writes it, once this coordinator leads; an epoch that was begun and has no answer yet.
+    writer: Option<Writer>,
+    beginning: Option<Writer>,
     values: BTreeMap<String, Vec<u8>>,
     /// What the batch without an answer will have changed.
     unsettled: Option<Batch>,
@@ -34,90 +38,200 @@ pub struct Replicated {
     kept: u64,
     /// The last snapshot; the stream is trimmed behind the one before it.
     snapshot: u64,
+    /// When it was made, in seconds since 1970.
+    snapshot_time: f64,
+    /// The last message that whoever keeps the stream told of.
+    pub(super) end: u64,
+    /// Answers in a row that the stream ends before what was read.
+    pub(super) strikes: u32,
+    /// What this coordinator remembers to have seen.
+    pub(super) remembered: Option<Seen>,
+}
+
+/// What a coordinator that stands by has read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    /// The sequence of the record's last message.
+    pub sequence: u64,
+    /// Its epoch.
+    pub epoch: u64,
+    /// Who leads from here on, where an epoch begins.
+    pub leader: Option<String>,
+    /// Entries of the log, and values that were set with them.
+    pub batch: Batch,
 }
 
 impl Replicated {
-    /// Reads a log to its end and begins an epoch there: from then on, whoever led before cannot write. `name` is what words about the
-    /// log call it, `leader` what others are told.
-    pub fn lead(
+    /// The newest snapshot; what follows it is still to be read. `name` is what words about the log call it.
+    pub fn open(
         name: &Path,
-        leader: &str,
         key: LogKey,
         mut engine: Box<dyn Engine>,
         platform: Platform,
-    ) -> Result<(Replicated, Recovered), StoreError> {
+    ) -> Result<(Replicated, Option<Vec<u8>>), StoreError> {
         let silent = |Silence(what)| StoreError::Unanswered { path: name.into(), what };
-        let damaged = |what: String| StoreError::Damaged { path: name.into(), what };
         let saved = saved::newest(&key, &mut *engine).map_err(silent)?;
-        let (mut values, mut recovered, mut kept, mut commits) =
-            (BTreeMap::new(), Recovered::default(), 0, 0);
-        let mut chain = match saved {
+        let (mut values, mut kept, mut commits, mut time, mut state) = (BTreeMap::new(), 0, 0, 0.0, None);
+        let chain = match saved {
             None => Chain::new(key.clone()),
             Some((saved, bytes)) => {
-                (values, kept, commits) = (saved.values, bytes, saved.commits);
-                recovered.snapshot = Some(saved.state);
+                (values, kept, commits, time) = (saved.values, bytes, saved.commits, saved.time);
+                state = Some(saved.state);
                 Chain::behind(key.clone(), saved.sequence, saved.previous, saved.epoch)
             }
         };
-        let snapshot = chain.last();
-        let mut logged = 0;
-        let writer = loop {
-            loop {
-                let messages = engine.read(chain.last() + 1).map_err(silent)?;
-                if messages.is_empty() {
-                    break;
-                }
-                for (sequence, message) in messages {
-                    logged += message.len() as u64;
-                    let record =
-                        chain.take(sequence, &message).map_err(|broken| damaged(broken.to_string()))?;
-                    if let Some(Content::Batch { batch, .. }) = record.map(|record| record.content) {
-                        let batch = Batch::decode(&batch)
-                            .ok_or_else(|| damaged("a batch that cannot be read".into()))?;
-                        set_all(&mut values, batch.values());
-                        recovered.log.extend(batch.into_entries());
-                        commits += 1;
-                    }
-                }
-            }
-            let mut writer = Writer::after(&chain);
-            let mut begun = writer.append(&Content::Barrier(leader.into()), &mut *engine, &platform);
-            while let Err(Trouble::Unanswered(_)) = begun {
-                begun = writer.settle(&mut *engine);
-            }
-            match begun {
-                Ok(()) => break writer,
-                // Somebody has written meanwhile: read on, and try again.
-                Err(Trouble::Fenced) => engine.pause(),
-                Err(trouble) => return Err(error(name, trouble)),
-            }
-        };
-        let entries = recovered.log.len() as u64;
         let home = Replicated {
             name: name.into(),
             platform,
             key,
             engine,
-            writer,
+            snapshot: chain.last(),
+            end: chain.last(),
+            chain,
+            writer: None,
+            beginning: None,
             values,
             unsettled: None,
             commits,
-            entries,
-            logged,
+            entries: 0,
+            logged: 0,
             kept,
-            snapshot,
+            snapshot_time: time,
+            strikes: 0,
+            remembered: None,
         };
-        Ok((home, recovered))
+        Ok((home, state))
     }
 
-    /// The epoch in which this coordinator leads.
+    /// Reads a log to its end and begins an epoch there: from then on, whoever led before cannot write. `leader` is what others are
+    /// told.
+    pub fn lead(
+        name: &Path,
+        leader: &str,
+        key: LogKey,
+        engine: Box<dyn Engine>,
+        platform: Platform,
+    ) -> Result<(Replicated, Recovered), StoreError> {
+        let (mut home, snapshot) = Replicated::open(name, key, engine, platform)?;
+        let mut recovered = Recovered { snapshot, ..Recovered::default() };
+        loop {
+            loop {
+                let read = home.follow()?;
+                if read.is_empty() {
+                    break;
+                }
+                recovered.log.extend(read.into_iter().flat_map(|read| read.batch.into_entries()));
+            }
+            let begun = loop {
+                match home.begin(leader) {
+                    Err(StoreError::Unanswered { .. }) => {}
+                    begun => break begun?,
+                }
+            };
+            if begun {
+                return Ok((home, recovered));
+            }
+            home.engine.pause();
+        }
+    }
+
+    /// What has been written since, as much of it as comes at once; nothing at the end.
+    pub fn follow(&mut self) -> Result<Vec<Read>, StoreError> {
+        let messages = self.engine.read(self.chain.last() + 1).map_err(|e| self.silent(e))?;
+        let mut all = Vec::new();
+        for (sequence, message) in messages {
+            self.logged += message.len() as u64;
+            self.end = self.end.max(sequence);
+            let taken = match self.chain.take(sequence, &message) {
+                Err(broken) => self.once_more(sequence, broken)?,
+                Ok(taken) => taken,
+            };
+            self.as_remembered()?;
+            let Some(Record { sequence, epoch, content }) = taken else { continue };
+            let read = match content {
+                Content::Barrier(leader) => {
+                    Read { sequence, epoch, leader: Some(leader), batch: Batch::default() }
+                }
+                Content::Batch(batch) => {
+                    let batch = Batch::decode(&batch).ok_or_else(|| StoreError::Broken {
+                        path: self.name.clone(),
+                        what: format!("message {sequence}: a batch that cannot be read"),
+                    })?;
+                    set_all(&mut self.values, batch.values());
+                    self.commits += 1;
+                    self.entries += batch.entries().len() as u64;
+                    Read { sequence, epoch, leader: None, batch }
+                }
+            };
+            all.push(read);
+        }
+        Ok(all)
+    }
+
+    /// A message that does not fit may be one replica's: whoever leads the stream is asked for it.
+    fn once_more(&mut self, sequence: u64, broken: Broken) -> Result<Option<Record>, StoreError> {
+        let path = self.name.clone();
+        if sequence != self.chain.last() + 1 {
+            return Err(StoreError::Broken { path, what: broken.to_string() });
+        }
+        let Found::Message(message) = self.engine.get(sequence).map_err(|e| self.silent(e))? else {
+            return Err(StoreError::Broken { path, what: broken.to_string() });
+        };
+        let taken = self.chain.take(sequence, &message);
+        if taken.is_ok() {
+            tracing::error!(
+                %broken,
+                "a replica of the log answers with what was never written: whoever leads the log has the right record; rebuild that replica"
+            );
+        }
+        taken.map_err(|broken| StoreError::Broken { path, what: broken.to_string() })
+    }
+
+    /// Begins an epoch behind what was read: `false` where somebody has written meanwhile. After [`StoreError::Unanswered`] it is
+    /// called again, and tells.
+    pub fn begin(&mut self, leader: &str) -> Result<bool, StoreError> {
+        let begun = match &mut self.beginning {
+            Some(writer) => writer.settle(&mut *self.engine),
+            None => {
+                let writer = self.beginning.insert(Writer::after(&self.chain));
+                writer.append(&Content::Barrier(leader.into()), &mut *self.engine, &self.platform)
+            }
+        };
+        match begun {
+            Ok(()) => {
+                self.writer = self.beginning.take();
+                Ok(true)
+            }
+            Err(Trouble::Fenced) => {
+                self.beginning = None;
+                Ok(false)
+            }
+            Err(trouble) => Err(error(&self.name, trouble)),
+        }
+    }
+
+    /// Whether an epoch was begun of which it is not known whether it counts.
+    pub fn is_beginning(&self) -> bool {
+        self.beginning.is_some()
+    }
+
+    /// The last epoch that was begun.
     pub fn epoch(&self) -> u64 {
-        self.writer.epoch()
+        self.writer.as_ref().map_or(self.chain.epoch(), Writer::epoch)
     }
 
-    /// The last message of the stream.
+    /// The last message that was read or written.
     pub fn last(&self) -> u64 {
-        self.writer.last()
+        self.writer.as_ref().map_or(self.chain.last(), Writer::last)
+    }
+
+    /// Its hash.
+    pub(super) fn hash(&self) -> Hash {
+        self.writer.as_ref().map_or(self.chain.previous(), Writer::previous)
+    }
+
+    pub(super) fn silent(&self, Silence(what): Silence) -> StoreError {
+        StoreError::Unanswered { path: self.name.clone(), what }
     }
 
     /// What has been acknowledged takes effect.
@@ -137,16 +251,17 @@ impl Replicated {
     /// Keeps a snapshot, and only then trims the stream: behind the snapshot before, so that there are two ways to read on.
     fn keep(&mut self, state: &[u8]) -> Result<(), Silence> {
         let saved = Saved {
-            sequence: self.writer.last(),
-            previous: self.writer.previous(),
-            epoch: self.writer.epoch(),
+            sequence: self.last(),
+            previous: self.hash(),
+            epoch: self.epoch(),
             commits: self.commits,
+            time: self.platform.wall().as_secs_f64(),
             state: state.to_vec(),
             values: self.values.clone(),
         };
         self.kept = saved::put(&saved, &self.key, &mut *self.engine, &self.platform)?;
         let before = std::mem::replace(&mut self.snapshot, saved.sequence);
-        (self.logged, self.entries) = (0, 0);
+        (self.logged, self.entries, self.snapshot_time) = (0, 0, saved.time);
         if before > 0 {
             self.engine.trim(before + 1)?;
             saved::forget_before(before, &mut *self.engine)?;
@@ -190,8 +305,11 @@ impl Home for Replicated {
         if batch.is_empty() {
             return Ok(());
         }
-        let content = Content::Batch { batch: batch.encode(Vec::new()), state: None };
-        match self.writer.append(&content, &mut *self.engine, &self.platform) {
+        let Some(writer) = &mut self.writer else {
+            return Err(StoreError::Fenced { path: self.name.clone() });
+        };
+        let content = Content::Batch(batch.encode(Vec::new()));
+        match writer.append(&content, &mut *self.engine, &self.platform) {
             Ok(()) => {
                 self.committed(batch);
                 Ok(())
@@ -204,7 +322,10 @@ impl Home for Replicated {
     }
 
     fn settle(&mut self) -> Result<(), StoreError> {
-        self.writer.settle(&mut *self.engine).map_err(|trouble| error(&self.name, trouble))?;
+        let Some(writer) = &mut self.writer else {
+            return Err(StoreError::Fenced { path: self.name.clone() });
+        };
+        writer.settle(&mut *self.engine).map_err(|trouble| error(&self.name, trouble))?;
         if let Some(batch) = self.unsettled.take() {
             self.committed(&batch);
         }
@@ -238,5 +359,17 @@ impl Home for Replicated {
     fn backup(&self, to: &Path) -> Result<(), StoreError> {
         let what = "a log with replicas is copied by its own tools (`nats stream backup`)".into();
         Err(StoreError::Write { path: to.into(), what })
+    }
+
+    fn replica(&self) -> Option<crate::store::Place> {
+        let snapshot = (self.kept > 0).then_some((self.snapshot, self.snapshot_time, self.kept));
+        let (epoch, sequence) = (self.epoch(), self.last());
+        Some(crate::store::Place {
+            epoch,
+            sequence,
+            end: self.end.max(sequence),
+            hash: self.hash(),
+            snapshot,
+        })
     }
 }

@@ -1,8 +1,13 @@
 //! The key of a log: what seals its records for whoever keeps them.
 
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 
+use crate::error::NodeError;
 use crate::platform::Platform;
 
 /// Bytes of a nonce: long enough to be drawn at random.
@@ -22,6 +27,29 @@ impl LogKey {
     /// This key.
     pub fn new(bytes: [u8; 32]) -> LogKey {
         LogKey(bytes)
+    }
+
+    /// A key of 64 hexadecimal digits.
+    pub fn from_hex(text: &str) -> Option<LogKey> {
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.is_ascii() {
+            return None;
+        }
+        for (i, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * i..2 * i + 2], 16).ok()?;
+        }
+        Some(LogKey(bytes))
+    }
+
+    /// A new one, in a file that only its owner can read, and that was not there.
+    pub fn make(path: &Path) -> Result<(), NodeError> {
+        let wrong = |e: std::io::Error| NodeError::Config(format!("{}: {e}", path.display()));
+        let mut bytes = [0; 32];
+        Platform::System.fill(&mut bytes).map_err(wrong)?;
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.write(true).create_new(true).mode(0o600).open(path).map_err(wrong)?;
+        writeln!(file, "{text}").and_then(|()| file.sync_all()).map_err(wrong)
     }
 
     /// Nonce and ciphertext; `beside` is not hidden, and cannot be changed either.

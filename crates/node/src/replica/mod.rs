@@ -7,17 +7,23 @@
 //! with a barrier; who is behind it finds the next append refused, and stops ([`Writer`]). [`Replicated`] is all of that as a
 //! [`Home`](crate::store::Home).
 
+mod beacon;
 mod chain;
 mod engine;
 mod home;
 mod key;
 mod record;
 mod saved;
+mod seen;
+mod watching;
 mod writer;
 
+pub use beacon::{Beacon, Pulse};
 pub use chain::{Broken, Chain};
-pub use engine::{Engine, Extent, Found, Silence, Unsure};
-pub use home::Replicated;
+pub use engine::{Engine, Extent, Found, Keeper, Silence, Unsure, Unusable};
+pub use home::{Read, Replicated};
 pub use key::LogKey;
 pub use record::{Content, Record};
+pub use saved::sequence_of as snapshot_sequence;
+pub use seen::Seen;
 pub use writer::{Trouble, Writer};

@@ -13,7 +13,7 @@ pub(super) const LONGEST: usize = 900 << 10;
 const LAYOUT: u8 = 1;
 
 /// The hash of a message.
-pub(super) type Hash = [u8; 32];
+pub(crate) type Hash = [u8; 32];
 
 /// One entry of the log, whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,14 +31,8 @@ pub struct Record {
 pub enum Content {
     /// An epoch begins: the coordinator of this name leads.
     Barrier(String),
-    /// Inputs and named values of one commit.
-    Batch {
-        /// As a store's log has them.
-        #[serde(with = "serde_bytes")]
-        batch: Vec<u8>,
-        /// The hash of the machine's state after them, now and then.
-        state: Option<Hash>,
-    },
+    /// Inputs and named values of one commit, as a store's log has them.
+    Batch(#[serde(with = "serde_bytes")] Vec<u8>),
 }
 
 /// What stands before a part, in the clear.

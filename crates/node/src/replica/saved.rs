@@ -20,13 +20,15 @@ pub(super) struct Saved {
     pub(super) epoch: u64,
     /// How often the log had been written.
     pub(super) commits: u64,
+    /// When it was made, in seconds since 1970.
+    pub(super) time: f64,
     #[serde(with = "serde_bytes")]
     pub(super) state: Vec<u8>,
     pub(super) values: BTreeMap<String, Vec<u8>>,
 }
 
 /// Where the names of snapshots say that they are.
-fn sequence_of(name: &str) -> Option<u64> {
+pub fn sequence_of(name: &str) -> Option<u64> {
     name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok()
 }
 

@@ -111,7 +111,7 @@ pub enum StoreError {
     /// What keeps the log has lost what it had acknowledged.
     #[error(
         "the log {} has lost what it had acknowledged: {what}. Nothing more is taken. Look at the servers that keep it: one may run on an old \
-         copy of its data. Bring back what they had; clients send again what the log lacks",
+         copy of its data. Bring back what they had; where that is not to be had, start with `--accept-rollback`: clients send again what is lost",
         path.display()
     )]
     WentBack {
@@ -119,5 +119,23 @@ pub enum StoreError {
         path: PathBuf,
         /// What was found.
         what: String,
+    },
+    /// What was read of the log is not what was written.
+    #[error(
+        "the log {} is not what was written: {what}. This coordinator stops before it leads anyone astray. One of the servers that keep it may \
+         have a damaged or an old copy: rebuild that one from empty while the others are well, and start this coordinator again",
+        path.display()
+    )]
+    Broken {
+        /// What it is called.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// What would have to be read next is trimmed.
+    #[error("the log {} begins later than where this coordinator was: it reads on from a snapshot", path.display())]
+    Behind {
+        /// What it is called.
+        path: PathBuf,
     },
 }

@@ -6,6 +6,21 @@ use std::path::Path;
 use super::{Batch, Store, StoreError};
 use crate::platform::Platform;
 
+/// Where a log with replicas is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// The last epoch that was begun.
+    pub epoch: u64,
+    /// The last message that was read or written.
+    pub sequence: u64,
+    /// The last message that is known of.
+    pub end: u64,
+    /// The hash of the last message.
+    pub hash: [u8; 32],
+    /// The last snapshot: behind which message, when in seconds since 1970, and its bytes.
+    pub snapshot: Option<(u64, f64, u64)>,
+}
+
 /// What a coordinator asks of the place where its log is kept.
 pub trait Home: Debug + Send {
     /// A named value.
@@ -44,6 +59,11 @@ pub trait Home: Debug + Send {
 
     /// Copies what is committed to a store at another path.
     fn backup(&self, to: &Path) -> Result<(), StoreError>;
+
+    /// Where it is among its replicas, if it has any.
+    fn replica(&self) -> Option<Place> {
+        None
+    }
 
     /// The store, for who swaps the disk under it.
     #[cfg(test)]

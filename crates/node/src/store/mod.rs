@@ -37,7 +37,7 @@ use checkpoint::Checkpoint;
 pub use error::StoreError;
 pub use files::Sync;
 use files::{Files, Lock};
-pub use home::Home;
+pub use home::{Home, Place};
 use log::{Link, Log, Scanned};
 pub use look::Look;
 use mark::Mark;

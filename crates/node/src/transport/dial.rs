@@ -38,6 +38,37 @@ impl fmt::Display for Failure {
     }
 }
 
+/// How long a coordinator is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Until there is a connection.
+    pub connect: Duration,
+    /// Until it has answered, and again until it has said its first word.
+    pub answer: Duration,
+    /// How often it is asked whether it is still there.
+    pub ping: Duration,
+    /// How long it may take to say so.
+    pub pong: Duration,
+}
+
+impl Patience {
+    /// Where there is no other coordinator to go to.
+    pub const LONG: Patience = Patience {
+        connect: Duration::from_secs(5),
+        answer: Duration::from_secs(10),
+        ping: Duration::from_secs(10),
+        pong: Duration::from_secs(10),
+    };
+
+    /// Where there is: one that is frozen or cut off is left within seconds.
+    pub const SHORT: Patience = Patience {
+        connect: Duration::from_secs(3),
+        answer: Duration::from_secs(3),
+        ping: Duration::from_secs(2),
+        pong: Duration::from_secs(3),
+    };
+}
+
 /// Opens the stream to a coordinator in plain text; what is put into `frames` goes out.
 pub async fn dial(coordinator: &str, frames: mpsc::Receiver<Frame>) -> Result<Stream, String> {
     call(coordinator, None, frames).await.map_err(|failure| failure.to_string())
@@ -49,14 +80,24 @@ pub async fn call(
     caller: Option<Arc<Caller>>,
     frames: mpsc::Receiver<Frame>,
 ) -> Result<Stream, Failure> {
+    call_with(coordinator, caller, frames, Patience::LONG).await
+}
+
+/// The same, with this patience.
+pub async fn call_with(
+    coordinator: &str,
+    caller: Option<Arc<Caller>>,
+    frames: mpsc::Receiver<Frame>,
+    patience: Patience,
+) -> Result<Stream, Failure> {
     let endpoint = Endpoint::from_shared(coordinator.to_string())
         .map_err(|e| {
             Failure::Broken(format!("{coordinator:?} is no address like \"https://host:7700\": {e}"))
         })?
-        .connect_timeout(Duration::from_secs(5))
+        .connect_timeout(patience.connect)
         // A peer that vanished without a word is noticed.
-        .http2_keep_alive_interval(Duration::from_secs(10))
-        .keep_alive_timeout(Duration::from_secs(10))
+        .http2_keep_alive_interval(patience.ping)
+        .keep_alive_timeout(patience.pong)
         .keep_alive_while_idle(true);
     let verdict = Verdict::default();
     let connector = Connector { caller, verdict: verdict.clone() };

@@ -20,7 +20,7 @@ pub mod proto {
 use cahoots_core::drive::Waiting;
 use cahoots_core::{NodeId, wire};
 
-pub use dial::{Failure, Stream, call, dial};
+pub use dial::{Failure, Patience, Stream, call, call_with, dial};
 pub use listen::{Inbound, Session, serve};
 pub use outbox::{Outbox, WINDOW};
 pub use proto::frame::Kind;
@@ -37,6 +37,11 @@ pub fn frame(kind: Kind) -> Frame {
 /// "Everything up to this number is on disk here."
 pub fn confirm(sequence: u64) -> Frame {
     frame(Kind::Confirm(Confirm { sequence, peer: None, kept: None }))
+}
+
+/// The same, and how much of it a snapshot covers that has replicas.
+pub fn confirm_kept(sequence: u64, kept: Option<u64>) -> Frame {
+    frame(Kind::Confirm(Confirm { sequence, peer: None, kept }))
 }
 
 /// The same about messages between two clients.

@@ -287,7 +287,7 @@ impl LiveClient {
             federation: file.federation.clone(),
             client: file.client,
             store: file.store.clone(),
-            coordinator: Some(file.coordinator.clone()).filter(|_| !alone),
+            coordinator: Some(file.coordinator.to_string()).filter(|_| !alone),
             drains: file.drain,
             batch: file.limits.batch,
         })

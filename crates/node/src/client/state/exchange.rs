@@ -53,13 +53,18 @@ impl State {
         Ok(())
     }
 
-    /// The coordinator has everything up to `sequence` on disk.
-    pub(in crate::client) fn confirmed(&mut self, sequence: u64) -> Result<(), String> {
+    /// The coordinator has everything up to `sequence` on disk; what is up to `kept` it cannot lose any more.
+    pub(in crate::client) fn confirmed(&mut self, sequence: u64, kept: Option<u64>) -> Result<(), String> {
         let member = self.member.as_mut().ok_or("a confirmation before the terms were known")?;
         if sequence > member.machine.ends(NodeId::SERVER).sent {
             return Err("a confirmation of what was never sent".into());
         }
-        member.machine.queues().confirmed(NodeId::SERVER, sequence);
+        let queues = member.machine.queues();
+        queues.confirmed(NodeId::SERVER, sequence);
+        if let Some(kept) = kept {
+            // No snapshot is ahead of what was confirmed, whatever is said.
+            queues.kept(NodeId::SERVER, kept.min(sequence));
+        }
         if let Some(outbox) = &mut self.outbox {
             outbox.confirmed(sequence);
         }

@@ -174,12 +174,12 @@ fn the_window_is_never_exceeded() {
     let mut confirmed = 0;
     for step in [1, 5, window] {
         confirmed += step;
-        script.state.confirmed(confirmed).unwrap();
+        script.state.confirmed(confirmed, None).unwrap();
         assert!(script.state.pump());
         let due = (window + confirmed - step + 1..=window + confirmed).collect::<Vec<_>>();
         assert_eq!(script.uploads(), due, "after {confirmed} confirmations");
     }
-    assert!(script.state.confirmed(3 * window + 1).is_err(), "a confirmation of what was never sent");
+    assert!(script.state.confirmed(3 * window + 1, None).is_err(), "a confirmation of what was never sent");
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_client_that_was_killed_sends_again_what_was_not_confirmed() {
     script.commit();
     let first = script.left();
     assert_eq!(first.len(), 6);
-    script.state.confirmed(2).unwrap();
+    script.state.confirmed(2, None).unwrap();
     // A snapshot here; what comes later is only in the log.
     let (state, queues) = (script.machine().save(), script.machine().queues().save());
     script.log.clear();

@@ -1,0 +1,198 @@
+//! `log = "nats://..."` and `[nats]`: a log that several machines keep, for several coordinators.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Sources;
+use super::serve::ServeFile;
+use crate::coordinator::{Coordinator, CoordinatorConfig, Replicas};
+use crate::error::NodeError;
+use crate::replica::LogKey;
+
+/// `[nats]`: how a coordinator is one of several.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NatsTable {
+    /// A file with the key that seals the log, the same at every coordinator: `cahoots keys log FILE` makes one.
+    pub key: Option<PathBuf>,
+    /// This coordinator's name among them; the file name of `store` otherwise.
+    pub name: Option<String>,
+    /// Where clients find it, as "http://host:7700"; what it listens on otherwise.
+    pub advertise: Option<String>,
+    /// Seconds without a sign of the leader after which another tries to lead.
+    pub lease: Option<f64>,
+    /// One replica of the stream is enough.
+    #[serde(default)]
+    pub single: bool,
+    /// Nobody looks whether the servers write to disk before they answer.
+    #[serde(default)]
+    pub assume_synced: bool,
+    /// Go on although the log has lost what was acknowledged; clients send it again.
+    #[serde(default)]
+    pub accept_rollback: bool,
+    /// Where the servers tell about themselves, as "http://host:8222".
+    #[serde(default)]
+    pub monitor: Vec<String>,
+    /// A file with what lets this coordinator in at the servers.
+    pub credentials: Option<PathBuf>,
+    /// Certificates of who may have signed theirs.
+    pub ca: Option<PathBuf>,
+}
+
+/// Seconds without a sign of the leader.
+const LEASE: f64 = 2.0;
+
+impl NatsTable {
+    /// Paths in a file are relative to the file.
+    pub(super) fn beside(self, sources: &Sources) -> NatsTable {
+        let of = |key: &str, path: Option<PathBuf>| {
+            path.map(|path| sources.folder(&format!("nats.{key}")).join(path))
+        };
+        NatsTable {
+            key: of("key", self.key),
+            credentials: of("credentials", self.credentials),
+            ca: of("ca", self.ca),
+            ..self
+        }
+    }
+}
+
+/// The servers that `log` names.
+fn servers(log: &str) -> Result<Vec<String>, String> {
+    let (scheme, rest) = log
+        .split_once("://")
+        .filter(|(scheme, _)| ["nats", "tls"].contains(scheme))
+        .ok_or(r#"`log` names the NATS servers that keep it, as "nats://a:4222,b:4222,c:4222" (or tls://); leave it out for a log on this machine's disk"#)?;
+    let servers: Vec<String> = rest
+        .split(',')
+        .map(|server| server.trim().trim_start_matches("nats://").trim_start_matches("tls://"))
+        .filter(|server| !server.is_empty())
+        .map(|server| format!("{scheme}://{server}"))
+        .collect();
+    match servers.iter().find(|server| server.contains('@')) {
+        Some(_) => {
+            Err("`log` is shown on pages and in logs: no passwords in it; give `credentials` in [nats]"
+                .into())
+        }
+        None if servers.is_empty() => Err(format!("`log` = {log:?} names no server")),
+        None => Ok(servers),
+    }
+}
+
+/// A key as its file holds it.
+fn read_key(path: &Path) -> Result<LogKey, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| {
+        format!(
+            "key in [nats]: {}: {e}; `cahoots keys log FILE` makes one, which every coordinator needs",
+            path.display()
+        )
+    })?;
+    LogKey::from_hex(text.trim()).ok_or_else(|| {
+        format!(
+            "key in [nats]: {} holds no key of 64 hexadecimal digits; `cahoots keys log FILE` makes one",
+            path.display()
+        )
+    })
+}
+
+impl ServeFile {
+    /// Starts what the file means; `bound` is where it listens.
+    pub(crate) fn start(
+        &self,
+        config: CoordinatorConfig,
+        path: &Path,
+        bound: &str,
+    ) -> Result<Coordinator, NodeError> {
+        match self.replicas(path, bound)? {
+            Some(replicas) => Coordinator::replicated(config, replicas),
+            None => Coordinator::start(config),
+        }
+    }
+
+    /// What it needs to be one of several coordinators, if it is to be.
+    pub(crate) fn replicas(&self, path: &Path, bound: &str) -> Result<Option<Replicas>, NodeError> {
+        let wrong = |e: String| NodeError::Config(format!("{}: {e}", path.display()));
+        let Some(log) = &self.log else {
+            return match self.nats {
+                Some(_) => Err(wrong(
+                    "[nats] says how a log is kept by NATS servers, and there is no `log` that names them"
+                        .into(),
+                )),
+                None => Ok(None),
+            };
+        };
+        let table = self.nats.clone().unwrap_or_default();
+        let servers = servers(log).map_err(wrong)?;
+        let key = table.key.as_ref().ok_or_else(|| {
+            wrong("`log` needs `key` in [nats]: a file that `cahoots keys log FILE` makes, the same at every coordinator".into())
+        })?;
+        let key = read_key(key).map_err(wrong)?;
+        let lease = table.lease.unwrap_or(LEASE);
+        if !(0.5..=600.0).contains(&lease) {
+            return Err(wrong(format!("lease in [nats] is between 0.5 and 600 seconds, not {lease}")));
+        }
+        let name = table.name.clone().unwrap_or_else(|| {
+            self.store
+                .file_name()
+                .map_or_else(|| "coordinator".into(), |name| name.to_string_lossy().into_owned())
+        });
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let address = table.advertise.clone().unwrap_or_else(|| format!("{scheme}://{bound}"));
+        let keeper = self.keeper(&table, servers, &key).map_err(wrong)?;
+        Ok(Some(Replicas {
+            name,
+            address,
+            key,
+            lease: Duration::from_secs_f64(lease),
+            accept_rollback: table.accept_rollback,
+            servers: log.clone(),
+            keeper,
+        }))
+    }
+
+    #[cfg(feature = "nats")]
+    fn keeper(
+        &self,
+        table: &NatsTable,
+        servers: Vec<String>,
+        key: &LogKey,
+    ) -> Result<Box<dyn crate::replica::Keeper>, String> {
+        let config = crate::nats::NatsConfig {
+            servers,
+            federation: self.federation.clone(),
+            single: table.single,
+            assume_synced: table.assume_synced,
+            accept_rollback: table.accept_rollback,
+            monitor: table.monitor.clone(),
+            credentials: table.credentials.clone(),
+            ca: table.ca.clone(),
+        };
+        Ok(Box::new(crate::nats::Servers::new(config, key.clone())))
+    }
+
+    #[cfg(not(feature = "nats"))]
+    fn keeper(
+        &self,
+        _table: &NatsTable,
+        _servers: Vec<String>,
+        _key: &LogKey,
+    ) -> Result<Box<dyn crate::replica::Keeper>, String> {
+        Err("this build cannot keep its log in NATS: build it with the feature `nats`, which is on unless it was turned off".into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::servers;
+
+    #[test]
+    fn servers_are_named_once_and_without_passwords() {
+        assert_eq!(servers("nats://a:1,b:2").unwrap(), ["nats://a:1", "nats://b:2"]);
+        assert_eq!(servers("tls://a:1, tls://b:2").unwrap(), ["tls://a:1", "tls://b:2"]);
+        assert!(servers("a:1").unwrap_err().contains("nats://"));
+        assert!(servers("nats://").unwrap_err().contains("no server"));
+        assert!(servers("nats://me:secret@a:1").unwrap_err().contains("credentials"));
+    }
+}
