@@ -6,6 +6,7 @@ pub mod crash;
 pub mod crowd;
 pub mod faults;
 pub mod lockstep;
+pub mod nats;
 pub mod numbers;
 pub mod probe;
 pub mod proxy;

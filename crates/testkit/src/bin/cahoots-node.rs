@@ -7,6 +7,7 @@ use cahoots_node::commands;
 use cahoots_testkit::crowd::crowd;
 use cahoots_testkit::faults::command;
 use cahoots_testkit::lockstep::ours;
+use cahoots_testkit::nats;
 use cahoots_testkit::soak::{Soak, soak};
 
 fn main() -> ExitCode {
@@ -31,6 +32,16 @@ fn main() -> ExitCode {
             commands::log();
             return kill(kills, seed);
         }
+        ["nats", rounds, seed] => {
+            commands::log();
+            return match std::env::current_exe() {
+                Ok(exe) => nats::command::many(&exe, rounds, seed),
+                Err(error) => {
+                    eprintln!("error: where this program is: {error}");
+                    ExitCode::FAILURE
+                }
+            };
+        }
         ["faults", seeds, first] => return command::many(seeds, first),
         ["fault", seed, without, decisions] => {
             commands::log();
@@ -39,7 +50,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cahoots-node serve FILE.toml | client FILE.toml | crowd URL FEDERATION CLIENTS HERE | soak KILLS SEED | \
-                 faults SEEDS FIRST | fault SEED WITHOUT DECISIONS"
+                 nats ROUNDS SEED | faults SEEDS FIRST | fault SEED WITHOUT DECISIONS"
             );
             return ExitCode::from(2);
         }

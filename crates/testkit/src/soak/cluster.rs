@@ -63,11 +63,7 @@ impl Cluster {
             files.push(folder.join(format!("client{i}.toml")));
             std::fs::write(&files[i + 1], table.to_string()).map_err(failed)?;
         }
-        let agent = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(5)))
-            .build()
-            .into();
+        let agent = agent();
         Ok(Cluster {
             exe: exe.into(),
             folder: folder.into(),
@@ -164,7 +160,19 @@ pub struct App {
     base: String,
 }
 
+fn agent() -> ureq::Agent {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(5)));
+    config.build().into()
+}
+
 impl App {
+    /// One that talks to whoever is at `base`, as "http://127.0.0.1:7780".
+    pub fn at(base: String) -> App {
+        App { agent: agent(), base }
+    }
+
     /// POST; the status and the answer.
     pub fn post(&self, path: &str, body: &Value) -> Result<(u16, Value), String> {
         let answer = self.agent.post(format!("{}{path}", self.base)).send_json(body);

@@ -1,7 +1,6 @@
 //! Free running under kills and over bad lines: every reward is a power of two in a coordinate of
 //! its own, so that the merged sum shows which rewards were merged, and how often.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,13 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cahoots_algorithms::async_linucb::Server;
-use cahoots_core::LinearStats;
 use cahoots_core::drive::saved_server;
 use cahoots_node::store::{Store, Sync};
-use serde_json::json;
 use toml::{Table, Value as Toml};
 
-use super::cluster::{App, Cluster, FEDERATION, free_port};
+use super::cluster::{Cluster, FEDERATION, free_port};
+use super::powers::{Balance, Diary, Merged, Powers};
 use crate::proxy::{Damage, Proxy, Weather};
 
 /// Powers of two per coordinate: their sum is exact.
@@ -57,13 +55,6 @@ pub struct Counts {
     pub damage: Damage,
 }
 
-/// What one app did: rewards by number.
-#[derive(Default)]
-struct Diary {
-    sent: BTreeSet<usize>,
-    acknowledged: BTreeSet<usize>,
-}
-
 impl FreeRound {
     /// Runs it in `folder`; the counts, if conservation held.
     pub fn run(&self, exe: &Path, folder: &Path) -> Result<Counts, String> {
@@ -73,8 +64,8 @@ impl FreeRound {
         let deadline = Instant::now() + self.patience;
         let apps: Vec<_> = (0..self.clients)
             .map(|i| {
-                let (app, stop, round) = (cluster.app(i), stop.clone(), self.clone());
-                std::thread::spawn(move || round.live(i, &app, &stop, deadline))
+                let (app, stop, powers) = (cluster.app(i), stop.clone(), self.powers());
+                std::thread::spawn(move || powers.live(i, &app, &stop, deadline, Duration::ZERO))
             })
             .collect();
         while cluster.kills < self.kills && !apps.iter().all(std::thread::JoinHandle::is_finished) {
@@ -92,20 +83,8 @@ impl FreeRound {
         cluster.stop_all()?;
         let merged = merged(folder)?;
         let damage = proxy.map(|proxy| proxy.damage()).unwrap_or_default();
-        let mut counts = Counts { kills: cluster.kills, damage, ..Counts::default() };
-        for (i, diary) in diaries.iter().enumerate() {
-            let merged = self.of_client(i, &merged)?;
-            if let Some(lost) = diary.acknowledged.difference(&merged).next() {
-                return Err(format!("reward {lost} of client {i} was acknowledged and never merged"));
-            }
-            if let Some(made_up) = merged.difference(&diary.sent).next() {
-                return Err(format!("reward {made_up} of client {i} was merged and never sent"));
-            }
-            counts.sent += diary.sent.len();
-            counts.acknowledged += diary.acknowledged.len();
-            counts.merged += merged.len();
-        }
-        Ok(counts)
+        let Balance { sent, acknowledged, merged } = self.powers().balance(&diaries, &merged)?;
+        Ok(Counts { kills: cluster.kills, sent, acknowledged, merged, damage })
     }
 
     fn cluster(&self, exe: &Path, folder: &Path) -> Result<(Cluster, Option<Proxy>), String> {
@@ -113,7 +92,7 @@ impl FreeRound {
             "sync = {:?}\n[setting]\nusers = {}\ndim = {}\narms = 1\n[algorithm]\nkind = \"async-linucb\"\nupload_ratio = 1.0\ndownload_ratio = 1.5\n",
             self.sync,
             self.clients,
-            self.clients * self.coordinates
+            self.powers().dim()
         );
         let mut serve: Table = toml::from_str(&serve).map_err(|e| e.to_string())?;
         let mut client = Table::new();
@@ -131,68 +110,19 @@ impl FreeRound {
         Ok((Cluster::new(exe, folder, self.clients, serve, &client, self.seed)?, proxy))
     }
 
-    /// The life of an app: decide, reward, again when there was no answer.
-    fn live(&self, client: usize, app: &App, stop: &AtomicBool, deadline: Instant) -> Result<Diary, String> {
-        let mut diary = Diary::default();
-        let late = || Instant::now() > deadline;
-        for reward in 0..self.coordinates * POWERS {
-            if stop.load(Ordering::Relaxed) {
-                break;
-            }
-            let mut arm = vec![0.0; self.clients * self.coordinates];
-            arm[client * self.coordinates + reward / POWERS] = 1.0;
-            let value = (1u64 << (reward % POWERS)) as f64;
-            let id = loop {
-                match app.post("/decide", &json!({ "arms": [arm] })) {
-                    Ok((200, answer)) => break answer["id"].clone(),
-                    Ok((503, _)) | Err(_) if !late() => std::thread::sleep(Duration::from_millis(2)),
-                    other => return Err(format!("decide: {other:?}")),
-                }
-            };
-            diary.sent.insert(reward);
-            loop {
-                match app.post("/reward", &json!({ "id": id, "reward": value })) {
-                    Ok((200, _)) => {
-                        diary.acknowledged.insert(reward);
-                        break;
-                    }
-                    // The decision died with the process; so did any reward for it.
-                    Ok((404, _)) => break,
-                    Ok((503, _)) | Err(_) if !late() => std::thread::sleep(Duration::from_millis(2)),
-                    other => return Err(format!("reward: {other:?}")),
-                }
-            }
-        }
-        Ok(diary)
-    }
-
-    /// The rewards of one client that are in the sum, each once.
-    fn of_client(&self, client: usize, merged: &LinearStats) -> Result<BTreeSet<usize>, String> {
-        let mut found = BTreeSet::new();
-        for coordinate in 0..self.coordinates {
-            let at = client * self.coordinates + coordinate;
-            let sum = merged.moment[at];
-            let count = merged.gram.packed()[at * (at + 1) / 2 + at];
-            let bits = sum as u64;
-            if bits as f64 != sum || f64::from(bits.count_ones()) != count {
-                return Err(format!(
-                    "client {client}: {count} rewards give {sum}: one was merged twice or in part"
-                ));
-            }
-            found.extend(
-                (0..POWERS).filter(|power| bits >> power & 1 == 1).map(|power| coordinate * POWERS + power),
-            );
-        }
-        Ok(found)
+    fn powers(&self) -> Powers {
+        Powers { clients: self.clients, coordinates: self.coordinates, powers: POWERS }
     }
 }
 
 /// What the coordinator has merged, from its store.
-fn merged(folder: &Path) -> Result<LinearStats, String> {
+fn merged(folder: &Path) -> Result<Vec<Merged>, String> {
     let owner = format!("the coordinator of federation {FEDERATION:?}");
     let (_, recovered) =
         Store::open(&folder.join("coordinator.store"), &owner, Sync::Memory).map_err(|e| e.to_string())?;
     let state = recovered.snapshot.ok_or("no snapshot after a clean shutdown")?;
     let server: Server = saved_server(&state).map_err(|e| e.to_string())?;
-    Ok(server.view().stats().clone())
+    let stats = server.view().stats();
+    let count = |at: usize| stats.gram.packed()[at * (at + 1) / 2 + at];
+    Ok(stats.moment.iter().enumerate().map(|(at, &sum)| Merged { sum, count: count(at) }).collect())
 }

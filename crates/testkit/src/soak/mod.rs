@@ -4,6 +4,7 @@
 
 mod cluster;
 mod free;
+mod powers;
 mod process;
 mod rounds;
 
@@ -21,6 +22,7 @@ use crate::lockstep;
 
 pub use cluster::{App, Cluster, FEDERATION, free_port};
 pub use free::{Counts, FreeRound};
+pub use powers::{Balance, Diary, Merged, Powers};
 pub use process::Process;
 pub use rounds::LockstepRound;
 

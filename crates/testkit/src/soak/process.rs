@@ -80,10 +80,25 @@ impl Process {
 
     /// Asks it to stop, and waits until it has.
     pub fn stop(&mut self) -> Result<ExitStatus, String> {
-        if let Some(pid) = Pid::from_raw(self.child.id() as i32) {
-            let _ = kill_process(pid, Signal::TERM);
-        }
+        self.signal(Signal::TERM);
         self.wait(Duration::from_secs(20))
+    }
+
+    /// Stops it where it is (SIGSTOP): it is there, holds all it has, and does nothing.
+    pub fn freeze(&mut self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// It goes on as if no time had passed.
+    pub fn thaw(&mut self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        // Whoever has been waited for may have left its number to another.
+        if let (None, Some(pid)) = (self.ended(), Pid::from_raw(self.child.id() as i32)) {
+            let _ = kill_process(pid, signal);
+        }
     }
 
     /// Has it ended?

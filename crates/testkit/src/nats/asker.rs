@@ -1,0 +1,71 @@
+//! What coordinators say of themselves, whether they answer or not.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cahoots_node::control::socket;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A coordinator's place among those with the same log: the field `replica` of its status.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Replica {
+    /// Its name.
+    pub name: String,
+    /// "leading", "standing by" or "catching up".
+    pub role: String,
+    /// The epoch that it knows of.
+    pub epoch: u64,
+    /// Who leads, as far as it knows.
+    #[serde(default)]
+    pub leader: Option<String>,
+    /// The last record that it has folded.
+    pub sequence: u64,
+    /// The last of the stream, as far as it knows.
+    pub end: u64,
+    /// A hash of its machine there, in hex.
+    #[serde(default)]
+    pub state: Option<String>,
+    /// Since when an append has had no answer, in seconds since 1970.
+    #[serde(default)]
+    pub stalled_since: Option<f64>,
+}
+
+impl Replica {
+    /// Does it say that it leads?
+    pub fn leads(&self) -> bool {
+        self.role == "leading"
+    }
+}
+
+/// Asks coordinators over their sockets, from any thread, and gives up on one that is frozen.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    pub(super) store: PathBuf,
+}
+
+impl Asker {
+    /// The status.
+    pub fn status(&self) -> Result<Value, String> {
+        let socket = socket(&self.store);
+        let failed = |e: std::io::Error| format!("{}: {e}", socket.display());
+        let mut stream = UnixStream::connect(&socket).map_err(failed)?;
+        stream.set_read_timeout(Some(Duration::from_secs(1))).map_err(failed)?;
+        stream.write_all(b"{\"do\":\"status\"}\n").map_err(failed)?;
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).map_err(failed)?;
+        let mut answer: Value = serde_json::from_str(&line).map_err(|e| format!("{line:?}: {e}"))?;
+        match answer.get_mut("ok") {
+            Some(status) => Ok(status.take()),
+            None => Err(format!("{}: {answer}", socket.display())),
+        }
+    }
+
+    /// Its place among those with the same log.
+    pub fn replica(&self) -> Result<Replica, String> {
+        let replica = self.status()?["replica"].take();
+        serde_json::from_value(replica.clone()).map_err(|e| format!("replica {replica}: {e}"))
+    }
+}

@@ -1,0 +1,127 @@
+//! Looks on while things break: who led in which epoch, what state whom had where, and how long nobody led or nothing was written.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::asker::{Asker, Replica};
+
+/// How often each coordinator is asked.
+const EVERY: Duration = Duration::from_millis(25);
+
+/// What was seen.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// The longest time in which nobody said that it led.
+    pub longest_without_leader: Duration,
+    /// The longest time in which nobody's log grew.
+    pub longest_still: Duration,
+    /// Epochs of which somebody was seen to lead.
+    pub epochs: usize,
+    /// States of the same sequence that were compared.
+    pub compared: u64,
+    led: Instant,
+    grew: Instant,
+    sequence: u64,
+    leaders: BTreeMap<u64, String>,
+    /// Sequence, state, and whose it was.
+    states: BTreeMap<u64, (String, String)>,
+    wrong: Option<String>,
+}
+
+/// Threads that ask; they end when it is dropped.
+pub struct Watch {
+    seen: Arc<Mutex<Seen>>,
+    over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Seen {
+    fn nothing() -> Seen {
+        let now = Instant::now();
+        Seen {
+            longest_without_leader: Duration::ZERO,
+            longest_still: Duration::ZERO,
+            epochs: 0,
+            compared: 0,
+            led: now,
+            grew: now,
+            sequence: 0,
+            leaders: BTreeMap::new(),
+            states: BTreeMap::new(),
+            wrong: None,
+        }
+    }
+
+    fn hear(&mut self, said: Replica) {
+        let now = Instant::now();
+        if said.leads() {
+            self.longest_without_leader = self.longest_without_leader.max(now - self.led);
+            self.led = now;
+            let leader = self.leaders.entry(said.epoch).or_insert_with(|| said.name.clone());
+            if *leader != said.name {
+                self.wrong = Some(format!("{leader} and {} both led in epoch {}", said.name, said.epoch));
+            }
+            self.epochs = self.leaders.len();
+        }
+        if said.sequence > self.sequence {
+            self.longest_still = self.longest_still.max(now - self.grew);
+            (self.grew, self.sequence) = (now, said.sequence);
+        }
+        let Some(state) = said.state else { return };
+        match self.states.get(&said.sequence) {
+            None => {
+                self.states.insert(said.sequence, (state, said.name));
+            }
+            Some((other, whose)) if *other != state => {
+                let at = said.sequence;
+                let name = said.name;
+                self.wrong =
+                    Some(format!("states fork at sequence {at}: {whose} has {other}, {name} has {state}"));
+            }
+            Some((_, whose)) => self.compared += u64::from(*whose != said.name),
+        }
+    }
+}
+
+impl Watch {
+    /// Begins to ask these.
+    pub fn start(askers: impl Iterator<Item = Asker>) -> Watch {
+        let (seen, over) = (Arc::new(Mutex::new(Seen::nothing())), Arc::new(AtomicBool::new(false)));
+        let threads = askers.map(|asker| {
+            let (seen, over) = (seen.clone(), over.clone());
+            std::thread::spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    if let Ok(said) = asker.replica() {
+                        seen.lock().unwrap_or_else(PoisonError::into_inner).hear(said);
+                    }
+                    std::thread::sleep(EVERY);
+                }
+            })
+        });
+        let threads = threads.collect();
+        Watch { seen, over, threads }
+    }
+
+    /// What was seen so far; an error if two led in an epoch, or two states of one sequence differed.
+    pub fn seen(&self) -> Result<Seen, String> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let now = Instant::now();
+        seen.longest_without_leader = seen.longest_without_leader.max(now - seen.led);
+        match seen.wrong.take() {
+            Some(wrong) => Err(wrong),
+            None => Ok(seen),
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| {
+            let _ = thread.join();
+        });
+    }
+}
