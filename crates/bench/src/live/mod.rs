@@ -6,6 +6,7 @@
 pub mod bare;
 mod latency;
 mod load;
+mod nats;
 mod operator;
 mod process;
 mod raw;
@@ -87,6 +88,15 @@ pub struct LiveOptions {
     /// Scales the number of repetitions of latencies and of uploads in one process.
     #[arg(long, default_value_t = 1.0)]
     pub effort: f64,
+    /// Several coordinators whose log NATS servers keep, and nothing else. Needs `nats-server` (NATS_SERVER=PATH).
+    #[arg(long)]
+    pub nats: bool,
+    /// With --nats: uploads that clients confirm the consequences of, before a standby's memory is looked at.
+    #[arg(long, default_value_t = 100_000)]
+    pub confirmations: u64,
+    /// With --nats: how often a leader and a server are killed.
+    #[arg(long, default_value_t = 3)]
+    pub deaths: u32,
     /// Only these parts.
     #[arg(long, value_delimiter = ',')]
     pub only: Vec<Part>,
@@ -102,6 +112,12 @@ pub fn run(options: &LiveOptions, mut show: impl FnMut(&[Row])) -> Result<(), No
     let folder = tempfile::tempdir().map_err(failed)?;
     let folder = folder.path();
     let is_wanted = |part| options.only.is_empty() || options.only.contains(&part);
+    if options.nats {
+        let mut rows = Vec::new();
+        let measured = nats::measure(options, folder, &mut rows);
+        show(&rows);
+        return measured;
+    }
     let parts: [(Part, Measure); 6] = [
         (Part::Latency, latency::measure),
         (Part::Load, load::measure),

@@ -89,7 +89,7 @@ impl Drop for Process {
 }
 
 /// The first number on the line that begins so; 0 where the system does not count it.
-fn number(text: &str, name: &str) -> u64 {
+pub(super) fn number(text: &str, name: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }

@@ -138,6 +138,24 @@ impl Raw {
         Ok(())
     }
 
+    /// The same, and how long each upload took.
+    pub(super) async fn upload_timed(mut self, uploads: Uploads) -> Result<Vec<Duration>, NodeError> {
+        let n = uploads.len() as u64;
+        let (mut begun, mut times) = (std::collections::VecDeque::new(), Vec::with_capacity(uploads.len()));
+        while self.confirmed < n {
+            while self.sent < n && self.sent - self.confirmed < WINDOW as u64 {
+                begun.push_back(Instant::now());
+                self.send_next(&uploads).await;
+            }
+            let next = self.stream.next().await.map_err(|e| NodeError::Network(e.to_string()))?;
+            self.take(next, None).await?;
+            while (times.len() as u64) < self.confirmed {
+                times.extend(begun.pop_front().map(|begun| begun.elapsed()));
+            }
+        }
+        Ok(times)
+    }
+
     /// Sends all uploads, tells when they are confirmed, and stays until all is over. Who reads slowly catches up
     /// then: nothing of what it sent is lost.
     pub(super) async fn take_part(

@@ -150,6 +150,11 @@ impl Coordinators {
         }
     }
 
+    /// The number of its process in the system.
+    pub fn pid(&self, i: usize) -> Option<u32> {
+        self.nodes[i].process.as_ref().map(Process::pid)
+    }
+
     /// Its name.
     pub fn name(&self, i: usize) -> &str {
         &self.nodes[i].name
