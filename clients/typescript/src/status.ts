@@ -110,6 +110,10 @@ export interface Status {
   client: number;
   joined: boolean;
   connected: boolean;
+  /** The coordinator in use; null where there is no connection. */
+  coordinator: string | null;
+  /** Where a coordinator may be, in the order in which they are tried. */
+  coordinators: string[];
   uploads: number;
   downloads: number;
   unconfirmed: number;

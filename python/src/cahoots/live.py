@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
@@ -98,7 +98,7 @@ class Client(Node):
         client: int,
         *,
         store: Path,
-        coordinator: str | Coordinator | None = None,
+        coordinator: str | Sequence[str] | Coordinator | None = None,
         algorithm: str | None = None,
         params: Mapping[str, Any] | None = None,
         setting: Mapping[str, Any] | None = None,

@@ -21,6 +21,7 @@ mod privacy;
 mod propensity;
 mod quarantine;
 mod scraped;
+mod several;
 mod start;
 mod states;
 mod warm;

@@ -113,3 +113,22 @@ fn no_secret_is_taken_from_a_command_line() {
         "{error}"
     );
 }
+
+#[test]
+fn coordinators_are_given_as_a_list_or_with_commas_between_wherever_they_are_given() {
+    let (_folder, given) =
+        file("federation = \"shop\"\ncoordinator = [\"http://127.0.0.1:1\"]\nclient = 0\nstore = \"s\"\n");
+    let read = |given: &Given| ClientFile::given(given).unwrap().coordinator.to_string();
+    assert_eq!(read(&given), "http://127.0.0.1:1");
+    let two = "http://127.0.0.1:2,http://127.0.0.1:3";
+    let variable = variables(&given, &[("CAHOOTS_COORDINATOR", two)]).unwrap();
+    assert_eq!(read(&variable), two);
+    let listed = "[\"http://127.0.0.1:2\", \"http://127.0.0.1:3\"]";
+    assert_eq!(read(&variables(&given, &[("CAHOOTS_COORDINATOR", listed)]).unwrap()), two);
+    let flag =
+        variable.flag("coordinator", "http://127.0.0.1:4, http://127.0.0.1:5", "--coordinator").unwrap();
+    assert_eq!(read(&flag), "http://127.0.0.1:4,http://127.0.0.1:5");
+    let (_folder, empty) = file("federation = \"shop\"\ncoordinator = []\nclient = 0\nstore = \"s\"\n");
+    let words = ClientFile::given(&empty).unwrap_err().to_string();
+    assert!(words.contains("node.toml:2") && words.contains("at least one"), "{words}");
+}
