@@ -52,7 +52,7 @@ fn a_strangers_algorithm_ends_in_the_simulators_bytes() {
         Client::open(ClientConfig {
             known: known.clone(),
             federation: federation.clone(),
-            coordinator: Some(url.clone()),
+            coordinator: Some(url.clone().into()),
             client,
             store: folder.path().join(format!("client-{client}")),
             sync: Sync::Memory,

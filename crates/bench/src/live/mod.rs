@@ -174,6 +174,7 @@ fn client_config(
 ) -> ClientConfig {
     let store = folder.join(format!("{name}-{client}.store"));
     let config = Client::builder(known(), name, client).store(store).sync(sync).config();
+    let coordinator = coordinator.map(Into::into);
     ClientConfig { coordinator, longest_pause: Duration::from_secs(1), ..config }
 }
 
