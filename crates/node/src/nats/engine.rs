@@ -40,7 +40,7 @@ impl std::fmt::Debug for JetStream {
 }
 
 /// After so many questions in a row without an answer another server is asked: one that is cut off from the others answers pings still.
-const ELSEWHERE: u32 = 4;
+const ELSEWHERE: u32 = 2;
 
 impl JetStream {
     /// Remembers whether there was an answer.
