@@ -115,6 +115,8 @@ fn two_do_not_write_one_log() {
                     refused = first.settle();
                 }
                 assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
+                let again = settled(&mut *first, &batch(&["by the first, again"], &[]));
+                assert!(matches!(again, Err(StoreError::Fenced { .. })), "{again:?}");
                 second.commit(&batch(&["2"], &[])).unwrap();
                 drop((first, second));
                 assert_eq!(text(&open().unwrap().1.log), ["1", "2"]);
@@ -191,6 +193,8 @@ fn what_was_lost_or_changed_is_said_aloud() {
     stream.goes_back(2);
     let went_back = settled(&mut home, &batch(&["4"], &[]));
     assert!(matches!(went_back, Err(StoreError::WentBack { .. })), "{went_back:?}");
+    let again = settled(&mut home, &batch(&["5"], &[]));
+    assert!(matches!(again, Err(StoreError::WentBack { .. })), "{again:?}");
     // Another key.
     let (stream, _) = written();
     let other = LogKey::new([8; 32]);
@@ -249,7 +253,7 @@ fn who_finds_neither_the_beginning_nor_a_snapshot_says_so_and_ends() {
     let (mut home, _) = lead(&stream).unwrap();
     ["1", "2", "3"].iter().for_each(|entry| home.commit(&batch(&[entry], &[])).unwrap());
     let last = stream.extent_now().last;
-    stream.clone().trim(last).unwrap();
+    stream.clone().trim(last + 1).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let known = ours();
     let params = "ratio = 1.0".parse().unwrap();

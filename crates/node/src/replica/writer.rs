@@ -63,6 +63,11 @@ impl Writer {
         self.previous
     }
 
+    /// Whether it is known what became of everything.
+    pub fn is_settled(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     /// Appends a record. After [`Trouble::Unanswered`], [`Writer::settle`] tells.
     pub fn append(
         &mut self,

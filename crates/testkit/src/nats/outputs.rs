@@ -149,3 +149,21 @@ async fn greeted(client: u32, address: &str) -> Result<(Sender<Frame>, Stream), 
     let stream = call_with(address, None, outgoing, Patience::SHORT).await;
     stream.map(|stream| (frames, stream)).map_err(|failure| failure.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_messages_under_one_number_are_noticed() {
+        let said =
+            |sequence, payload: &[u8]| Envelope { sequence, payload: payload.into(), ..Envelope::default() };
+        let mut heard = Heard::default();
+        heard.hear("a", said(7, b"one"));
+        heard.hear("b", said(7, b"one"));
+        heard.hear("b", said(8, b"other"));
+        assert!(heard.wrong.is_none());
+        heard.hear("c", said(7, b"two"));
+        assert_eq!(heard.wrong.unwrap(), "message 7 of c is not the one of a, b");
+    }
+}

@@ -146,3 +146,30 @@ impl Drop for Watch {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leading(name: &str, epoch: u64) -> Replica {
+        let said =
+            serde_json::json!({ "name": name, "role": "leading", "epoch": epoch, "sequence": 3, "end": 3 });
+        serde_json::from_value(said).unwrap()
+    }
+
+    #[test]
+    fn two_leaders_of_an_epoch_and_two_states_of_a_sequence_are_noticed() {
+        let digest = |sequence, sha256: &str| Digest { sequence, sha256: sha256.into() };
+        let mut seen = Seen::nothing();
+        [("a", 1), ("b", 2), ("a", 3)].into_iter().for_each(|(name, epoch)| seen.hear(leading(name, epoch)));
+        seen.compare("a", digest(3, "x"));
+        seen.compare("b", digest(3, "x"));
+        seen.compare("b", digest(4, "y"));
+        assert_eq!((seen.epochs, seen.compared, &seen.wrong), (3, 1, &None));
+        let mut forked = seen.clone();
+        forked.compare("c", digest(4, "z"));
+        assert!(forked.wrong.unwrap().contains("fork at sequence 4"));
+        seen.hear(leading("b", 3));
+        assert_eq!(seen.wrong.unwrap(), "a and b both led in epoch 3");
+    }
+}
