@@ -33,6 +33,8 @@ fn suffer(faults: &[Fault]) -> Outcome {
 fn coordinators_come_and_go() {
     let outcome = suffer(&[
         Fault::KillLeader,
+        Fault::ClockJump(0, 86_400),
+        Fault::ClockJump(1, -86_400),
         Fault::KillStandby,
         // Beyond the lease: another leads, and this one wakes up as if it still did.
         Fault::FreezeLeader(4 * SECOND),

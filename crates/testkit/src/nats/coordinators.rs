@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use toml::{Table, Value as Toml};
 
 use super::asker::{Asker, Digest, Replica};
+use super::clock::Clock;
 use crate::soak::{App, FEDERATION, Process, free_port};
 
 /// What all coordinators of a federation are told.
@@ -24,6 +25,7 @@ pub struct Serving {
 }
 
 struct Node {
+    clock: Option<Clock>,
     exe: PathBuf,
     name: String,
     file: PathBuf,
@@ -39,6 +41,8 @@ pub struct Coordinators {
     folder: PathBuf,
     terms: Serving,
     nodes: Vec<Node>,
+    /// Those that are added have clocks that can jump.
+    clocks: bool,
 }
 
 impl Coordinators {
@@ -50,7 +54,17 @@ impl Coordinators {
         let made = options.write(true).create(true).truncate(true).mode(0o600).open(&key);
         made.and_then(|mut file| file.write_all("5a".repeat(32).as_bytes()))
             .map_err(|e| format!("{}: {e}", key.display()))?;
-        Ok(Coordinators { exe: exe.into(), folder: folder.into(), terms, nodes: Vec::new() })
+        Ok(Coordinators { exe: exe.into(), folder: folder.into(), terms, nodes: Vec::new(), clocks: false })
+    }
+
+    /// The clocks of those that are added from now on can [jump](Self::jump), where this machine has what it takes.
+    pub fn have_clocks(&mut self) {
+        self.clocks = Clock::is_here();
+    }
+
+    /// The date of one is so many seconds ahead from now on, or behind; `false` where its clock cannot jump.
+    pub fn jump(&self, i: usize, seconds: i64) -> Result<bool, String> {
+        self.nodes[i].clock.as_ref().map_or(Ok(false), |clock| clock.jump(seconds).map(|()| true))
     }
 
     /// One more, with nothing on its disk, that finds the log at `log`. Not started.
@@ -92,7 +106,11 @@ impl Coordinators {
         std::fs::write(&file, table.to_string()).map_err(|e| format!("{}: {e}", file.display()))?;
         let asker = Asker { store: self.folder.join(store) };
         let page = App::at(format!("http://{page}"));
-        self.nodes.push(Node { exe, name, file, asker, listen, page, process: None });
+        let (clock, exe) = match self.clocks {
+            true => Clock::of(&exe, &self.folder, &name).map(|(clock, exe)| (Some(clock), exe))?,
+            false => (None, exe),
+        };
+        self.nodes.push(Node { clock, exe, name, file, asker, listen, page, process: None });
         Ok(i)
     }
 

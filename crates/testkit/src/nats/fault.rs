@@ -54,10 +54,12 @@ pub enum Fault {
     WipeServers,
     /// All servers get old disks: the same.
     RollBackServers,
+    /// The date of this coordinator jumps by so many seconds; nothing happens where there is no libfaketime.
+    ClockJump(usize, i64),
 }
 
 /// How many kinds there are.
-pub(super) const KINDS: u64 = 21;
+pub(super) const KINDS: u64 = 22;
 /// So long nobody waits for.
 const LONG: Duration = Duration::from_secs(30);
 
@@ -104,7 +106,9 @@ impl Fault {
             17 => Fault::FreezeLeader(LONG),
             18 => Fault::FreezeServer(server, LONG),
             19 => Fault::WipeServers,
-            _ => Fault::RollBackServers,
+            20 => Fault::RollBackServers,
+            // Up to a day, forward or back.
+            _ => Fault::ClockJump(number, dice.below(2 * 86_400) as i64 - 86_400),
         }
     }
 }

@@ -5,6 +5,7 @@ mod apps;
 mod asker;
 mod audit;
 mod client;
+mod clock;
 mod cluster;
 pub mod command;
 mod coordinators;

@@ -57,7 +57,7 @@ impl std::fmt::Display for Outcome {
         let Outcome { harm, balance, seen, said } = self;
         write!(
             f,
-            "{} kills, {} of servers, {} stops, {} cuts, {} appends or answers lost or late, {} disks, {} halts; {} sent, {} acknowledged, {} \
+            "{} kills, {} of servers, {} stops, {} cuts, {} appends or answers lost or late, {} disks, {} halts, {} clocks; {} sent, {} acknowledged, {} \
              merged, each once; {} epochs, {} states and {} of {} outputs compared, longest without a leader {:.1} s, longest without a record {:.1} s",
             harm.kills,
             harm.server_kills,
@@ -66,6 +66,7 @@ impl std::fmt::Display for Outcome {
             harm.lost,
             harm.disks,
             harm.halts,
+            harm.jumps,
             balance.sent,
             balance.acknowledged,
             balance.merged,
@@ -134,6 +135,9 @@ impl NatsRound {
             monitor: servers.monitor_urls(),
         };
         let mut coordinators = Coordinators::new(exe, &folder.join("coordinators"), serving)?;
+        if self.faults.iter().any(|fault| matches!(fault, Fault::ClockJump(..))) {
+            coordinators.have_clocks();
+        }
         let mut lines = Vec::new();
         for _ in 0..self.coordinators {
             let own: Result<Vec<_>, String> =

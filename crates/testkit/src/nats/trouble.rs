@@ -47,6 +47,8 @@ pub struct Harm {
     pub disks: u64,
     /// How often all disks were, and all coordinators halted.
     pub halts: u64,
+    /// Clocks that jumped.
+    pub jumps: u64,
 }
 
 impl Federation {
@@ -129,6 +131,10 @@ impl Federation {
                 self.servers.cut_off(server);
                 std::thread::sleep(time);
                 self.servers.reconnect(server);
+                Ok(())
+            }
+            Fault::ClockJump(coordinator, seconds) => {
+                self.harm.jumps += u64::from(self.coordinators.jump(coordinator, seconds)?);
                 Ok(())
             }
             Fault::WipeServers => self.lose_the_log(false),
