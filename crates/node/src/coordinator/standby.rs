@@ -168,6 +168,14 @@ impl<'a> Standby<'a> {
     fn step_with(&mut self, home: &mut Replicated, now: Duration) -> Result<Step, NodeError> {
         let name = self.member.replicas.name.clone();
         if !home.is_beginning() {
+            if home.is_in_doubt() {
+                self.listen(home.epoch(), now);
+                self.look_around(home, now)?;
+                if home.is_in_doubt() {
+                    self.caught_up = false;
+                    return Ok(Step::Nothing);
+                }
+            }
             let read = match home.follow() {
                 // Nobody keeps it: for now, or because it is gone, which whoever answers for all of them knows.
                 Err(error @ StoreError::Unanswered { .. }) => {
