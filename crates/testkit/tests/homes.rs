@@ -1,10 +1,17 @@
 //! What a coordinator's log must do, wherever it lives: one suite for the store on a disk and for a stream that others keep.
 
 use std::path::Path;
+use std::time::Duration;
 
+use cahoots_core::Setting;
+use cahoots_node::coordinator::{Coordinator, CoordinatorConfig, Replicas};
+use cahoots_node::identity::ServeSecurity;
 use cahoots_node::inside::Platform;
-use cahoots_node::replica::{LogKey, Replicated};
+use cahoots_node::limits::ServeLimits;
+use cahoots_node::replica::{Beacon, Engine, Keeper, LogKey, Pulse, Replicated, Unusable};
 use cahoots_node::store::{Batch, Home, Recovered, Store, StoreError, Sync};
+use cahoots_node::{NodeError, Terms};
+use cahoots_testkit::lockstep::ours;
 use cahoots_testkit::stream::{Fault, Stream};
 
 type Opened = Result<(Box<dyn Home>, Recovered), StoreError>;
@@ -108,6 +115,8 @@ fn two_do_not_write_one_log() {
                     refused = first.settle();
                 }
                 assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
+                let again = settled(&mut *first, &batch(&["by the first, again"], &[]));
+                assert!(matches!(again, Err(StoreError::Fenced { .. })), "{again:?}");
                 second.commit(&batch(&["2"], &[])).unwrap();
                 drop((first, second));
                 assert_eq!(text(&open().unwrap().1.log), ["1", "2"]);
@@ -184,6 +193,8 @@ fn what_was_lost_or_changed_is_said_aloud() {
     stream.goes_back(2);
     let went_back = settled(&mut home, &batch(&["4"], &[]));
     assert!(matches!(went_back, Err(StoreError::WentBack { .. })), "{went_back:?}");
+    let again = settled(&mut home, &batch(&["5"], &[]));
+    assert!(matches!(again, Err(StoreError::WentBack { .. })), "{again:?}");
     // Another key.
     let (stream, _) = written();
     let other = LogKey::new([8; 32]);
@@ -211,4 +222,69 @@ fn a_stream_is_trimmed_behind_snapshots_that_can_be_read() {
     let (_, recovered) = lead(&stream).unwrap();
     assert_eq!(recovered.snapshot.as_deref(), Some(&b"state 4"[..]));
     assert!(recovered.log.is_empty() && stream.objects() <= 3);
+}
+
+/// A stream for coordinators that do not hear of each other.
+struct Deaf(Stream);
+
+impl Keeper for Deaf {
+    fn engine(&mut self) -> Result<Box<dyn Engine>, Unusable> {
+        Ok(Box::new(self.0.clone()))
+    }
+
+    fn beacon(&mut self) -> Result<Box<dyn Beacon>, Unusable> {
+        Ok(Box::new(Silent))
+    }
+}
+
+struct Silent;
+
+impl Beacon for Silent {
+    fn say(&mut self, _: Option<Pulse>) {}
+
+    fn heard(&mut self) -> Option<Pulse> {
+        None
+    }
+}
+
+#[test]
+fn who_finds_neither_the_beginning_nor_a_snapshot_says_so_and_ends() {
+    let stream = Stream::default();
+    let (mut home, _) = lead(&stream).unwrap();
+    ["1", "2", "3"].iter().for_each(|entry| home.commit(&batch(&[entry], &[])).unwrap());
+    let last = stream.extent_now().last;
+    stream.clone().trim(last + 1).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let known = ours();
+    let params = "ratio = 1.0".parse().unwrap();
+    let terms = Terms::new(&known, "async-linucb", &params, Setting::linear(1, 1, 2), 0).unwrap();
+    let config = CoordinatorConfig {
+        known,
+        federation: "us".into(),
+        store: folder.path().join("a.store"),
+        sync: Sync::Memory,
+        terms,
+        tick: Duration::from_secs(1),
+        snapshot_every: 1000,
+        limits: ServeLimits::default(),
+        security: ServeSecurity::default(),
+        warm_start: None,
+        plan: None,
+    };
+    let replicas = Replicas {
+        name: "a".into(),
+        address: "http://127.0.0.1:1".into(),
+        key: key(),
+        lease: Duration::from_millis(200),
+        accept_rollback: false,
+        servers: "the stream".into(),
+        keeper: Box::new(Deaf(stream)),
+    };
+    let coordinator = Coordinator::replicated(config, replicas).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let ended = runtime
+        .block_on(async { tokio::time::timeout(Duration::from_secs(60), coordinator.ended()).await.is_ok() });
+    assert!(ended, "it goes on looking for what nobody has");
+    let why = coordinator.stop().unwrap_err();
+    assert!(matches!(why, NodeError::Store(StoreError::WentBack { .. })), "{why}");
 }

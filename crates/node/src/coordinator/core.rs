@@ -2,6 +2,7 @@
 //! makes it durable, and only then does anything leave.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 use cahoots_core::drive::{Event, Outcome, ServerNode};
 use cahoots_core::link::Arrival;
@@ -63,8 +64,8 @@ pub(super) struct Core {
     pub(super) inbox: Option<mpsc::Receiver<Command>>,
     /// What came while the log did not answer.
     pub(super) held: VecDeque<Command>,
-    /// Since when it does not, in seconds since 1970.
-    pub(super) stalled: Option<f64>,
+    /// Since when it does not, in seconds since 1970, and by what the platform has counted then.
+    pub(super) stalled: Option<(f64, Duration)>,
     /// It was told to stop meanwhile.
     pub(super) stopping: bool,
     /// Clients for whom something new may leave after the next commit.
@@ -234,7 +235,12 @@ impl Core {
                 self.sample();
                 self.lead_on();
             }
-            Command::State(answer) => drop(answer.send(self.digest())),
+            Command::State(answer) => {
+                // What was taken and is not in the log yet is in the machine, and would be told of under the wrong sequence.
+                if self.flush(false).is_ok() {
+                    let _ = answer.send(self.digest());
+                }
+            }
             Command::Stop => {}
         }
     }

@@ -24,7 +24,7 @@ const LEADS: &str = "leads";
 /// A leader with nothing to write finds out after so long whether it still leads.
 const QUIET: Duration = Duration::from_secs(5);
 /// Clients are sent away when the log has not answered for so long: others may reach it.
-const PATIENCE: f64 = 5.0;
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of the log between two proofs of the state, at least: each costs as much as a snapshot.
 const PROVE: usize = 256 << 10;
 
@@ -186,12 +186,12 @@ impl Core {
 
     /// The log does not answer. Whoever only looks is answered meanwhile, all else waits; `false` when it was told to stop.
     pub(super) fn wait_for_the_log(&mut self, what: &str) -> bool {
-        let now = self.store.platform().wall().as_secs_f64();
+        let (now, passed) = (self.store.platform().wall().as_secs_f64(), self.store.platform().elapsed());
         self.watch.at(now);
         if self.stalled.is_none() {
             tracing::warn!(what, "the log does not answer: nothing is taken until it does");
         }
-        let since = *self.stalled.get_or_insert(now);
+        let (_, since) = *self.stalled.get_or_insert((now, passed));
         while let Some(command) = self.inbox.as_mut().and_then(|inbox| inbox.try_recv().ok()) {
             match command {
                 Command::Look(Look::Status(answer)) => drop(answer.send(self.status())),
@@ -201,7 +201,8 @@ impl Core {
                 other => self.held.push_back(other),
             }
         }
-        if now - since > PATIENCE && !self.members.connected.is_empty() {
+        // Time that has passed: the date may jump.
+        if passed.saturating_sub(since) > PATIENCE && !self.members.connected.is_empty() {
             let clients: Vec<NodeId> = self.members.connected.keys().copied().collect();
             tracing::warn!(clients = clients.len(), "clients are sent to other coordinators");
             for client in clients {

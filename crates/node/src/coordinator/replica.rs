@@ -97,7 +97,7 @@ impl Core {
             role: Role::Leading,
             leader,
             leader_address,
-            stalled_since: self.stalled,
+            stalled_since: self.stalled.map(|(since, _)| since),
             ..role
         })
     }

@@ -28,6 +28,9 @@ const SILENT: Duration = Duration::from_millis(250);
 /// How often the ends of the log are looked at, and what was seen is remembered.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// Snapshots in a row that the log does not follow on, before that is believed: a list of them may be from the past.
+const GAPS: u32 = 20;
+
 /// From here on it leads.
 pub(super) struct End {
     pub(super) home: Box<Replicated>,
@@ -59,6 +62,9 @@ pub(super) struct Standby<'a> {
     looked: Option<Duration>,
     caught_up: bool,
     stalled: Option<f64>,
+    /// Behind which message the log did not go on, and how often in a row.
+    gap: Option<u64>,
+    gaps: u32,
     watch: Watch,
 }
 
@@ -78,6 +84,8 @@ impl<'a> Standby<'a> {
             looked: None,
             caught_up: false,
             stalled: None,
+            gap: None,
+            gaps: 0,
             watch: Watch::new(wall, super::watch::Traffic::default()),
         };
         standby.patience = standby.drawn(standby.member.replicas.lease);
@@ -113,15 +121,29 @@ impl<'a> Standby<'a> {
                     return Ok(Some(End { home, fold: self.fold.take(), beacon }));
                 }
                 Err(NodeError::Store(StoreError::Unanswered { what, .. })) => self.unanswered(&what),
-                Err(NodeError::Store(StoreError::Behind { .. })) => {
-                    tracing::warn!(
-                        "the log begins later than where this coordinator was: it reads on from a snapshot"
-                    );
-                    (self.home, self.fold, self.looked, self.caught_up) = (None, None, None, false);
+                Err(NodeError::Store(StoreError::Behind { path })) => {
+                    self.begin_again(path)?;
+                    std::thread::sleep(SILENT);
                 }
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// The log begins later than where this coordinator was: a newer snapshot covers what is between, or nothing does.
+    fn begin_again(&mut self, path: std::path::PathBuf) -> Result<(), NodeError> {
+        tracing::warn!("the log begins later than where this coordinator was: it reads on from a snapshot");
+        let at = self.home.as_ref().map_or(0, |home| home.last());
+        self.gaps = if self.gap == Some(at) { self.gaps + 1 } else { 0 };
+        self.gap = Some(at);
+        if self.gaps >= GAPS {
+            let what = format!(
+                "what followed message {at} is gone, and no snapshot covers it (what is left of the stream is of no use: `nats stream rm` removes it)"
+            );
+            return Err(StoreError::WentBack { path, what }.into());
+        }
+        (self.home, self.fold, self.looked, self.caught_up) = (None, None, None, false);
+        Ok(())
     }
 
     fn unanswered(&mut self, what: &str) {
@@ -146,7 +168,22 @@ impl<'a> Standby<'a> {
     fn step_with(&mut self, home: &mut Replicated, now: Duration) -> Result<Step, NodeError> {
         let name = self.member.replicas.name.clone();
         if !home.is_beginning() {
-            let read = home.follow()?;
+            if home.is_in_doubt() {
+                self.listen(home.epoch(), now);
+                self.look_around(home, now)?;
+                if home.is_in_doubt() {
+                    self.caught_up = false;
+                    return Ok(Step::Nothing);
+                }
+            }
+            let read = match home.follow() {
+                // Nobody keeps it: for now, or because it is gone, which whoever answers for all of them knows.
+                Err(error @ StoreError::Unanswered { .. }) => {
+                    self.look_around(home, now)?;
+                    return Err(error.into());
+                }
+                read => read?,
+            };
             self.listen(home.epoch(), now);
             if !read.is_empty() {
                 self.sign = now;
@@ -155,9 +192,7 @@ impl<'a> Standby<'a> {
                 }
                 return Ok(Step::Read);
             }
-            if self.looked.is_none_or(|looked| now.saturating_sub(looked) > LOOK) {
-                home.look_around()?;
-                self.looked = Some(now);
+            if self.look_around(home, now)? {
                 let place = home.replica();
                 self.caught_up =
                     place.is_some_and(|place| place.sequence >= place.end) && home.is_all_there();
@@ -180,6 +215,16 @@ impl<'a> Standby<'a> {
         self.sign = now;
         self.patience = self.drawn(self.member.replicas.lease);
         Ok(Step::Read)
+    }
+
+    /// Where the log begins and ends, now and then; whether it was looked at.
+    fn look_around(&mut self, home: &mut Replicated, now: Duration) -> Result<bool, NodeError> {
+        if self.looked.is_some_and(|looked| now.saturating_sub(looked) <= LOOK) {
+            return Ok(false);
+        }
+        home.look_around()?;
+        self.looked = Some(now);
+        Ok(true)
     }
 
     /// The newest snapshot, and all that is to be had beside it.

@@ -277,7 +277,7 @@ impl Core {
         });
         list("privacy", withdrawn.collect(), "clients send nothing any more");
         all.extend(self.watch.strangers.attention(self.watch.now));
-        all.extend(self.stalled.map(super::replica::stalled));
+        all.extend(self.stalled.map(|(since, _)| super::replica::stalled(since)));
         all
     }
 

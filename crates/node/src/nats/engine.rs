@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::jetstream::context::Context;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::object_store::ObjectStore;
 use async_nats::jetstream::stream::{RawMessageErrorKind, Stream};
+use async_nats::jetstream::{self, context::Context};
 use async_nats::{Client, StatusCode};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -29,12 +29,35 @@ pub(super) struct JetStream {
     pub(super) bucket: ObjectStore,
     pub(super) name: String,
     pub(super) subject: String,
+    /// Questions in a row without an answer.
+    pub(super) silences: u32,
 }
 
 impl std::fmt::Debug for JetStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("JetStream").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// After so many questions in a row without an answer another server is asked: one that is cut off from the others answers pings still.
+const ELSEWHERE: u32 = 2;
+
+impl JetStream {
+    /// Remembers whether there was an answer.
+    fn heard<T, E>(&mut self, answered: Result<T, E>) -> Result<T, E> {
+        self.silences = if answered.is_ok() { 0 } else { self.silences + 1 };
+        if self.silences >= ELSEWHERE {
+            self.silences = 0;
+            let _ = self.runtime.block_on(self.client.force_reconnect());
+        }
+        answered
+    }
+}
+
+/// The servers know of no such stream.
+fn is_gone(error: &(dyn std::error::Error + 'static)) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<jetstream::Error>());
+    cause.is_some_and(|cause| cause.error_code() == jetstream::ErrorCode::STREAM_NOT_FOUND)
 }
 
 pub(super) fn silence(error: impl std::fmt::Display) -> Silence {
@@ -53,37 +76,53 @@ impl Engine for JetStream {
             answer.await
         };
         let answer = self.runtime.block_on(async { timeout(PATIENCE, append).await });
-        match answer {
+        let appended = match answer {
             Ok(Ok(answer)) if answer.sequence == expected + 1 => Ok(()),
             Ok(Ok(answer)) => {
                 Err(Unsure(format!("message {} was made instead of {}", answer.sequence, expected + 1)))
             }
             Ok(Err(error)) => Err(Unsure(error.to_string())),
             Err(_) => Err(Unsure("no answer to an append".into())),
-        }
+        };
+        self.heard(appended)
     }
 
     fn get(&mut self, sequence: u64) -> Result<Found, Silence> {
         let found =
             self.runtime.block_on(async { timeout(PATIENCE, self.stream.get_raw_message(sequence)).await });
-        match found.map_err(|_| Silence("no answer to a question for a message".into()))? {
-            Ok(message) => Ok(Found::Message(message.payload.to_vec())),
-            Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => Ok(Found::Nothing),
-            Err(error) => Err(silence(error)),
-        }
+        let found = match found {
+            Err(_) => Err(Silence("no answer to a question for a message".into())),
+            Ok(Ok(message)) => Ok(Found::Message(message.payload.to_vec())),
+            Ok(Err(error)) => match error.kind() {
+                RawMessageErrorKind::NoMessageFound => Ok(Found::Nothing),
+                RawMessageErrorKind::JetStream(cause)
+                    if cause.error_code() == jetstream::ErrorCode::STREAM_NOT_FOUND =>
+                {
+                    Ok(Found::Nothing)
+                }
+                _ => Err(silence(error)),
+            },
+        };
+        self.heard(found)
     }
 
     fn extent(&mut self) -> Result<Extent, Silence> {
         let info = self.runtime.block_on(async { timeout(PATIENCE, self.stream.get_info()).await });
-        let info =
-            info.map_err(|_| Silence("no answer to a question for the stream".into()))?.map_err(silence)?;
-        let state = info.state;
-        let first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
-        Ok(Extent { first, last: state.last_sequence })
+        let extent = match info {
+            Err(_) => Err(Silence("no answer to a question for the stream".into())),
+            Ok(Ok(jetstream::stream::Info { state, .. })) => {
+                let first = if state.messages == 0 { state.last_sequence + 1 } else { state.first_sequence };
+                Ok(Extent { first, last: state.last_sequence })
+            }
+            // Whoever had read something, or written, knows what that means.
+            Ok(Err(error)) if is_gone(&error) => Ok(Extent { first: 1, last: 0 }),
+            Ok(Err(error)) => Err(silence(error)),
+        };
+        self.heard(extent)
     }
 
     fn read(&mut self, from: u64) -> Result<Vec<(u64, Vec<u8>)>, Silence> {
-        self.runtime.block_on(async {
+        let read = self.runtime.block_on(async {
             let inbox = self.client.new_inbox();
             let mut answers = self.client.subscribe(inbox.clone()).await.map_err(silence)?;
             let question = json!({ "seq": from, "batch": MESSAGES, "max_bytes": BYTES }).to_string();
@@ -119,7 +158,8 @@ impl Engine for JetStream {
                 }
                 messages.push((sequence, answer.payload.to_vec()));
             }
-        })
+        });
+        self.heard(read)
     }
 
     fn trim(&mut self, first: u64) -> Result<(), Silence> {

@@ -126,7 +126,8 @@ impl Nats {
             let stream =
                 context.get_stream_no_info(&name).await.map_err(|e| Unusable::Silent(e.to_string()))?;
             let (client, runtime) = (self.client.clone(), self.runtime.clone());
-            let engine = engine::JetStream { runtime, client, context, stream, bucket, name, subject };
+            let engine =
+                engine::JetStream { runtime, client, context, stream, bucket, name, subject, silences: 0 };
             Ok(Box::new(engine) as Box<dyn Engine>)
         })
     }

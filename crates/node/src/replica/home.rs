@@ -308,6 +308,12 @@ impl Home for Replicated {
         let Some(writer) = &mut self.writer else {
             return Err(StoreError::Fenced { path: self.name.clone() });
         };
+        if !writer.is_settled() {
+            // A commit that failed is not forgotten: nothing else may take its place.
+            let settled = writer.settle(&mut *self.engine).map_err(|trouble| error(&self.name, trouble));
+            let what = "what was committed before has failed".into();
+            return settled.and(Err(StoreError::Write { path: self.name.clone(), what }));
+        }
         let content = Content::Batch(batch.encode(Vec::new()));
         match writer.append(&content, &mut *self.engine, &self.platform) {
             Ok(()) => {

@@ -30,6 +30,11 @@ impl Replicated {
         Err(StoreError::WentBack { path: self.name.clone(), what })
     }
 
+    /// Whether the last answer was that the stream ends before what was read: there is nothing to follow until that is settled.
+    pub fn is_in_doubt(&self) -> bool {
+        self.strikes > 0
+    }
+
     /// From a start before this one: where the log must come to, unless it went back.
     pub fn remember(&mut self, seen: Seen) {
         if seen.sequence > self.chain.last() {

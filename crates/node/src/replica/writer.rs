@@ -63,6 +63,11 @@ impl Writer {
         self.previous
     }
 
+    /// Whether it is known what became of everything.
+    pub fn is_settled(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     /// Appends a record. After [`Trouble::Unanswered`], [`Writer::settle`] tells.
     pub fn append(
         &mut self,
@@ -82,6 +87,15 @@ impl Writer {
 
     /// Finds out what became of the messages without an answer; what was not stored is sent again, the same.
     pub fn settle(&mut self, engine: &mut dyn Engine) -> Result<(), Trouble> {
+        let settled = self.look(engine);
+        // Whoever has no answer asks again; not at once, where that is known at once.
+        if matches!(settled, Err(Trouble::Unanswered(_))) {
+            engine.pause();
+        }
+        settled
+    }
+
+    fn look(&mut self, engine: &mut dyn Engine) -> Result<(), Trouble> {
         while let Some(message) = self.pending.front() {
             let unanswered = |Silence(what)| Trouble::Unanswered(what);
             let found = engine.get(self.last + 1).map_err(unanswered)?;
@@ -107,10 +121,7 @@ impl Writer {
             }
             match engine.append(self.last, message) {
                 Ok(()) => self.advance(),
-                Err(unsure) => {
-                    engine.pause();
-                    return Err(Trouble::Unanswered(unsure.0));
-                }
+                Err(unsure) => return Err(Trouble::Unanswered(unsure.0)),
             }
         }
         Ok(())

@@ -29,11 +29,11 @@ pub struct Apps {
     threads: Vec<JoinHandle<Result<Diary, String>>>,
 }
 
-/// What coordinators must be told so that rewards can be told apart.
+/// What coordinators must be told so that rewards can be told apart. There is a place for one client more than those with an app.
 pub fn serve(powers: &Powers) -> Result<Table, String> {
-    let (clients, dim) = (powers.clients, powers.dim());
+    let (users, dim) = (powers.clients + 1, powers.dim());
     let text = format!(
-        "[setting]\nusers = {clients}\ndim = {dim}\narms = 1\nreward_noise = {NOISE:?}\n\
+        "[setting]\nusers = {users}\ndim = {dim}\narms = 1\nreward_noise = {NOISE:?}\n\
          [algorithm]\nkind = \"async-linucb\"\nridge = {RIDGE:?}\nupload_ratio = 1.0\ndownload_ratio = 1.5\n[limits]\nidle = 2.0\n"
     );
     toml::from_str(&text).map_err(|e| e.to_string())
@@ -50,6 +50,8 @@ impl Apps {
         patience: Duration,
     ) -> Result<Apps, String> {
         let mut client = Table::new();
+        let elsewhere = coordinators.addresses().iter().any(|url| !url.starts_with("http://127."));
+        client.insert("plain_text".into(), Toml::Boolean(elsewhere));
         let addresses = coordinators.addresses().into_iter().map(Toml::String).collect();
         client.insert("coordinator".into(), Toml::Array(addresses));
         // Node 0 of this cluster is never started: coordinators are elsewhere.

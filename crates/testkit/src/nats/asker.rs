@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cahoots_node::control::socket;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A coordinator's place among those with the same log: the field `replica` of its status.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -25,9 +25,6 @@ pub struct Replica {
     pub sequence: u64,
     /// The last of the stream, as far as it knows.
     pub end: u64,
-    /// A hash of its machine there, in hex.
-    #[serde(default)]
-    pub state: Option<String>,
     /// Since when an append has had no answer, in seconds since 1970.
     #[serde(default)]
     pub stalled_since: Option<f64>,
@@ -40,6 +37,15 @@ impl Replica {
     }
 }
 
+/// What a coordinator's machine amounts to.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Digest {
+    /// The last record that is in it.
+    pub sequence: u64,
+    /// A hash of it, in hex; empty where there is no machine yet.
+    pub sha256: String,
+}
+
 /// Asks coordinators over their sockets, from any thread, and gives up on one that is frozen.
 #[derive(Clone, Debug)]
 pub struct Asker {
@@ -49,16 +55,26 @@ pub struct Asker {
 impl Asker {
     /// The status.
     pub fn status(&self) -> Result<Value, String> {
+        self.ask("status")
+    }
+
+    /// What its machine amounts to.
+    pub fn digest(&self) -> Result<Digest, String> {
+        let digest = self.ask("state")?;
+        serde_json::from_value(digest.clone()).map_err(|e| format!("state {digest}: {e}"))
+    }
+
+    fn ask(&self, order: &str) -> Result<Value, String> {
         let socket = socket(&self.store);
         let failed = |e: std::io::Error| format!("{}: {e}", socket.display());
         let mut stream = UnixStream::connect(&socket).map_err(failed)?;
         stream.set_read_timeout(Some(Duration::from_secs(1))).map_err(failed)?;
-        stream.write_all(b"{\"do\":\"status\"}\n").map_err(failed)?;
+        writeln!(stream, "{}", json!({ "do": order })).map_err(failed)?;
         let mut line = String::new();
         BufReader::new(stream).read_line(&mut line).map_err(failed)?;
         let mut answer: Value = serde_json::from_str(&line).map_err(|e| format!("{line:?}: {e}"))?;
         match answer.get_mut("ok") {
-            Some(status) => Ok(status.take()),
+            Some(answer) => Ok(answer.take()),
             None => Err(format!("{}: {answer}", socket.display())),
         }
     }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::monitor::{Monitor, StreamView};
 use super::program::program;
+use super::routes::Routes;
 use crate::soak::{Process, free_port};
 
 /// Where one server listens, and what runs it.
@@ -42,13 +43,18 @@ pub struct NatsCluster {
     folder: PathBuf,
     servers: Vec<Server>,
     monitor: Monitor,
+    /// Between the servers, where they are all on this machine.
+    routes: Option<Routes>,
 }
 
 impl NatsCluster {
     /// Starts so many servers on this machine, with their files below `folder`, and waits until they work.
     pub fn start(folder: &Path, servers: usize) -> Result<NatsCluster, String> {
         let places: Result<Vec<Place>, String> = (0..servers).map(|_| Place::here()).collect();
-        let mut cluster = NatsCluster::at(folder, places?)?;
+        let places = places?;
+        let listening: Vec<SocketAddr> = places.iter().map(|place| place.routes).collect();
+        let routes = Routes::between(&listening)?;
+        let mut cluster = NatsCluster::with(folder, places, Some(routes))?;
         cluster.start_all()?;
         cluster.await_ready(Duration::from_secs(60))?;
         Ok(cluster)
@@ -56,6 +62,10 @@ impl NatsCluster {
 
     /// Writes the files of servers at these places, and starts none.
     pub fn at(folder: &Path, places: Vec<Place>) -> Result<NatsCluster, String> {
+        NatsCluster::with(folder, places, None)
+    }
+
+    fn with(folder: &Path, places: Vec<Place>, lines: Option<Routes>) -> Result<NatsCluster, String> {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let routes: Vec<String> =
             places.iter().map(|place| format!("nats-route://{}", place.routes)).collect();
@@ -69,12 +79,18 @@ impl NatsCluster {
             );
             if !alone {
                 let listen = place.routes;
-                text += &format!("cluster {{ name: kit, listen: \"{listen}\", routes: {routes:?} }}\n");
+                // Where there are lines, nobody is to find a way past them: what is advertised is nowhere.
+                let (routes, nowhere) = match &lines {
+                    Some(lines) => (lines.of(i), "advertise: \"127.0.0.1:1\", no_advertise: true, "),
+                    None => (routes.clone(), ""),
+                };
+                text +=
+                    &format!("cluster {{ name: kit, listen: \"{listen}\", {nowhere}routes: {routes:?} }}\n");
             }
             std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
             servers.push(Server { place, file, data, process: None, frozen: false });
         }
-        Ok(NatsCluster { folder: folder.into(), servers, monitor: Monitor::new() })
+        Ok(NatsCluster { folder: folder.into(), servers, monitor: Monitor::new(), routes: lines })
     }
 
     /// How many there are, running or not.
@@ -140,6 +156,17 @@ impl NatsCluster {
         let server = &mut self.servers[i];
         server.frozen = false;
         server.process.iter_mut().for_each(Process::thaw);
+    }
+
+    /// Nothing passes between server `i` and the others; whoever speaks to it still can. For servers that were
+    /// [started here](Self::start).
+    pub fn cut_off(&self, i: usize) {
+        self.routes.iter().for_each(|routes| routes.cut(i));
+    }
+
+    /// It is one of them again.
+    pub fn reconnect(&self, i: usize) {
+        self.routes.iter().for_each(|routes| routes.mend(i));
     }
 
     /// Copies the data of server `i`, which must not run, to a folder that is replaced.

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use super::round::NatsRound;
 
-/// Faults of a round.
-const FAULTS: usize = 16;
+/// Faults of a round: every kind once.
+const FAULTS: usize = super::fault::KINDS as usize;
 
 /// Runs so many rounds, from the one of `seed` on; each prints one line. Where one fails, all it left stays to be looked at.
 pub fn many(exe: &Path, rounds: &str, seed: &str) -> ExitCode {

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use toml::{Table, Value as Toml};
 
-use super::asker::{Asker, Replica};
+use super::asker::{Asker, Digest, Replica};
+use super::clock::Clock;
 use crate::soak::{App, FEDERATION, Process, free_port};
 
 /// What all coordinators of a federation are told.
@@ -24,6 +25,8 @@ pub struct Serving {
 }
 
 struct Node {
+    clock: Option<Clock>,
+    exe: PathBuf,
     name: String,
     file: PathBuf,
     asker: Asker,
@@ -38,6 +41,8 @@ pub struct Coordinators {
     folder: PathBuf,
     terms: Serving,
     nodes: Vec<Node>,
+    /// Those that are added have clocks that can jump.
+    clocks: bool,
 }
 
 impl Coordinators {
@@ -49,14 +54,29 @@ impl Coordinators {
         let made = options.write(true).create(true).truncate(true).mode(0o600).open(&key);
         made.and_then(|mut file| file.write_all("5a".repeat(32).as_bytes()))
             .map_err(|e| format!("{}: {e}", key.display()))?;
-        Ok(Coordinators { exe: exe.into(), folder: folder.into(), terms, nodes: Vec::new() })
+        Ok(Coordinators { exe: exe.into(), folder: folder.into(), terms, nodes: Vec::new(), clocks: false })
+    }
+
+    /// The clocks of those that are added from now on can [jump](Self::jump), where this machine has what it takes.
+    pub fn have_clocks(&mut self) {
+        self.clocks = Clock::is_here();
+    }
+
+    /// The date of one is so many seconds ahead from now on, or behind; `false` where its clock cannot jump.
+    pub fn jump(&self, i: usize, seconds: i64) -> Result<bool, String> {
+        self.nodes[i].clock.as_ref().map_or(Ok(false), |clock| clock.jump(seconds).map(|()| true))
     }
 
     /// One more, with nothing on its disk, that finds the log at `log`. Not started.
     pub fn add(&mut self, log: &str) -> Result<usize, String> {
+        let (listen, page) = (format!("127.0.0.1:{}", free_port()?), format!("127.0.0.1:{}", free_port()?));
+        self.add_at(log, self.exe.clone(), listen, page)
+    }
+
+    /// The same, on another machine: `exe` is what starts the program there and becomes it.
+    pub fn add_at(&mut self, log: &str, exe: PathBuf, listen: String, page: String) -> Result<usize, String> {
         let i = self.nodes.len();
         let name = char::from(b'a' + i as u8).to_string();
-        let (listen, page) = (format!("127.0.0.1:{}", free_port()?), format!("127.0.0.1:{}", free_port()?));
         let Serving { serve, lease, single, monitor } = &self.terms;
         let mut table = serve.clone();
         let text = |value: &str| Toml::String(value.into());
@@ -86,7 +106,11 @@ impl Coordinators {
         std::fs::write(&file, table.to_string()).map_err(|e| format!("{}: {e}", file.display()))?;
         let asker = Asker { store: self.folder.join(store) };
         let page = App::at(format!("http://{page}"));
-        self.nodes.push(Node { name, file, asker, listen, page, process: None });
+        let (clock, exe) = match self.clocks {
+            true => Clock::of(&exe, &self.folder, &name).map(|(clock, exe)| (Some(clock), exe))?,
+            false => (None, exe),
+        };
+        self.nodes.push(Node { clock, exe, name, file, asker, listen, page, process: None });
         Ok(i)
     }
 
@@ -102,7 +126,7 @@ impl Coordinators {
 
     /// Starts one without waiting for it.
     pub fn start(&mut self, i: usize) -> Result<(), String> {
-        let process = Process::start(&self.exe, "serve", &self.nodes[i].file)?;
+        let process = Process::start(&self.nodes[i].exe, "serve", &self.nodes[i].file)?;
         self.nodes[i].process = Some(process);
         Ok(())
     }
@@ -175,6 +199,11 @@ impl Coordinators {
         self.nodes[i].asker.replica()
     }
 
+    /// What its machine amounts to.
+    pub fn digest(&self, i: usize) -> Result<Digest, String> {
+        self.nodes[i].asker.digest()
+    }
+
     /// One that says that it leads, the one of the latest epoch if several do.
     pub fn leader(&self) -> Option<usize> {
         let leading = |i: usize| Some((self.replica(i).ok().filter(Replica::leads)?.epoch, i));
@@ -212,6 +241,34 @@ impl Coordinators {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Waits until it has ended by itself, and not well; what it said last must have these words in it.
+    pub fn await_halt(&mut self, i: usize, patience: Duration, words: &str) -> Result<(), String> {
+        let status = self.process(i)?.wait(patience)?;
+        let said = self.complaints(i);
+        if status.success() || !said.contains(words) {
+            return Err(format!(
+                "coordinator {} should have halted because the log {words}, and ended with {status}: {said}",
+                self.name(i)
+            ));
+        }
+        self.nodes[i].process = None;
+        Ok(())
+    }
+
+    /// From their next start on, they go on although the log has lost what they saw; or they do not, which is usual.
+    pub fn accept_rollback(&self, accept: bool) -> Result<(), String> {
+        for Node { file, .. } in &self.nodes {
+            let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
+            let text = std::fs::read_to_string(file).map_err(|e| failed(&e))?;
+            let mut table: Table = text.parse().map_err(|e| failed(&e))?;
+            if let Some(Toml::Table(nats)) = table.get_mut("nats") {
+                nats.insert("accept_rollback".into(), Toml::Boolean(accept));
+            }
+            std::fs::write(file, table.to_string()).map_err(|e| failed(&e))?;
+        }
+        Ok(())
     }
 
     /// Nobody who was started has ended by itself.

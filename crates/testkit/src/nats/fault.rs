@@ -48,10 +48,20 @@ pub enum Fault {
     WipeServer(usize),
     /// A server gets an old disk, while the others are well.
     RollBackServer(usize),
+    /// Nothing passes between a server and the other servers for so long.
+    CutServer(Server, Duration),
+    /// All servers lose their disks: the coordinators halt, and their operator accepts it.
+    WipeServers,
+    /// All servers get old disks: the same.
+    RollBackServers,
+    /// The date of this coordinator jumps by so many seconds; nothing happens where there is no libfaketime.
+    ClockJump(usize, i64),
 }
 
 /// How many kinds there are.
-const KINDS: u64 = 16;
+pub(super) const KINDS: u64 = 22;
+/// So long nobody waits for.
+const LONG: Duration = Duration::from_secs(30);
 
 impl Fault {
     /// So many, as a seed has them. Every kind comes before one comes again.
@@ -91,7 +101,14 @@ impl Fault {
             12 => Fault::CutLeader(time),
             13 => Fault::DeafenLeader(time),
             14 => Fault::WipeServer(number),
-            _ => Fault::RollBackServer(number),
+            15 => Fault::RollBackServer(number),
+            16 => Fault::CutServer(server, 2 * time),
+            17 => Fault::FreezeLeader(LONG),
+            18 => Fault::FreezeServer(server, LONG),
+            19 => Fault::WipeServers,
+            20 => Fault::RollBackServers,
+            // Up to a day, forward or back.
+            _ => Fault::ClockJump(number, dice.below(2 * 86_400) as i64 - 86_400),
         }
     }
 }
@@ -104,7 +121,8 @@ mod tests {
     fn a_schedule_has_every_kind_and_follows_from_its_seed() {
         let schedule = Fault::schedule(3, KINDS as usize, 3, 2);
         let kinds: std::collections::HashSet<_> = schedule.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), KINDS as usize);
+        // Two of them differ in their length alone.
+        assert_eq!(kinds.len(), KINDS as usize - 2);
         assert_eq!(schedule, Fault::schedule(3, KINDS as usize, 3, 2));
         assert_ne!(schedule, Fault::schedule(4, KINDS as usize, 3, 2));
     }

@@ -3,28 +3,35 @@
 
 mod apps;
 mod asker;
+mod audit;
 mod client;
+mod clock;
 mod cluster;
 pub mod command;
 mod coordinators;
+mod disaster;
 mod fault;
 mod frames;
 mod monitor;
+mod outputs;
 mod program;
 mod proxy;
 mod round;
+mod routes;
 mod trouble;
 mod watch;
 
 use std::net::SocketAddr;
 
 pub use apps::{Apps, POWERS, merged, serve};
-pub use asker::{Asker, Replica};
+pub use asker::{Asker, Digest, Replica};
+pub use audit::{balance, same_state};
 pub use client::{Heard, RawClient};
 pub use cluster::{NatsCluster, Place};
 pub use coordinators::{Coordinators, Serving};
 pub use fault::{Fault, Server};
 pub use monitor::{Peer, StreamView};
+pub use outputs::{Outputs, Said};
 pub use program::program;
 pub use proxy::{NatsProxy, Passed};
 pub use round::{NatsRound, Outcome};

@@ -39,6 +39,8 @@ pub struct NatsProxy {
 /// What all connections share.
 struct Line {
     to: SocketAddr,
+    /// What is said is none of its business: it is cut or whole, and that is all.
+    plain: bool,
     over: AtomicBool,
     /// Nothing goes to the server, nothing comes from it.
     cut: [AtomicBool; 2],
@@ -61,11 +63,21 @@ enum Way {
 impl NatsProxy {
     /// Listens on a port of this machine, and passes on to the server that is at `to` when someone calls.
     pub fn start(to: SocketAddr) -> Result<NatsProxy, String> {
+        NatsProxy::of(to, false)
+    }
+
+    /// The same for whatever else is said, which can be cut.
+    pub fn plain(to: SocketAddr) -> Result<NatsProxy, String> {
+        NatsProxy::of(to, true)
+    }
+
+    fn of(to: SocketAddr, plain: bool) -> Result<NatsProxy, String> {
         let failed = |e: std::io::Error| format!("a proxy before {to}: {e}");
         let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let line = Arc::new(Line {
             to,
+            plain,
             over: AtomicBool::default(),
             cut: Default::default(),
             lose_appends: AtomicU64::default(),
@@ -184,6 +196,13 @@ impl Line {
         while !self.over.load(Relaxed) {
             match from.read(&mut piece) {
                 Ok(0) => break,
+                Ok(length) if self.plain => {
+                    self.wait_until_whole(way);
+                    if lock(&to).write_all(&piece[..length]).is_err() {
+                        break;
+                    }
+                    continue;
+                }
                 Ok(length) => frames.push(&piece[..length]),
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => continue,
                 Err(_) => break,

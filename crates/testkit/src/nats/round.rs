@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use cahoots_core::{Keys, NodeId};
 
-use super::apps::{self, Apps, POWERS, merged};
-use super::asker::Replica;
+use super::apps::{self, Apps, POWERS};
+use super::audit::{balance, same_state};
 use super::cluster::NatsCluster;
 use super::coordinators::{Coordinators, Serving};
 use super::fault::Fault;
 use super::log_url;
+use super::outputs::{Outputs, Said};
 use super::proxy::NatsProxy;
 use super::trouble::{Federation, Harm, PATIENCE};
 use super::watch::{Seen, Watch};
@@ -47,26 +48,32 @@ pub struct Outcome {
     pub balance: Balance,
     /// What was seen meanwhile.
     pub seen: Seen,
+    /// What coordinators said to a client, each compared with the others.
+    pub said: Said,
 }
 
 impl std::fmt::Display for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Outcome { harm, balance, seen } = self;
+        let Outcome { harm, balance, seen, said } = self;
         write!(
             f,
-            "{} kills, {} of servers, {} stops, {} cuts, {} appends or answers lost or late, {} disks; {} sent, {} acknowledged, {} \
-             merged, each once; {} epochs, {} states compared, longest without a leader {:.1} s, longest without a record {:.1} s",
+            "{} kills, {} of servers, {} stops, {} cuts, {} appends or answers lost or late, {} disks, {} halts, {} clocks; {} sent, {} acknowledged, {} \
+             merged, each once; {} epochs, {} states and {} of {} outputs compared, longest without a leader {:.1} s, longest without a record {:.1} s",
             harm.kills,
             harm.server_kills,
             harm.stops,
             harm.cuts,
             harm.lost,
             harm.disks,
+            harm.halts,
+            harm.jumps,
             balance.sent,
             balance.acknowledged,
             balance.merged,
             seen.epochs,
             seen.compared,
+            said.by_several,
+            said.numbers,
             seen.longest_without_leader.as_secs_f64(),
             seen.longest_still.as_secs_f64()
         )
@@ -82,7 +89,7 @@ impl NatsRound {
             coordinators: 3,
             clients,
             coordinates: 40,
-            pace: Duration::from_millis(60),
+            pace: Duration::from_millis(150),
             lease: 1.0,
             seed,
             faults: Fault::schedule(seed, faults, servers, clients),
@@ -92,7 +99,6 @@ impl NatsRound {
     /// Runs it in `folder`; what was counted, if all held. `progress` hears of every fault.
     pub fn run(&self, exe: &Path, folder: &Path, progress: &mut dyn FnMut(&str)) -> Result<Outcome, String> {
         let mut federation = self.begin(exe, folder)?;
-        let watch = Watch::start((0..self.coordinators).map(|i| federation.coordinators.asker(i)));
         let mut dice = Keys::from_seed(self.seed).policy(NodeId(1), 0);
         let begun = Instant::now();
         for (i, fault) in self.faults.iter().enumerate() {
@@ -101,19 +107,19 @@ impl NatsRound {
             let told = |error: String| format!("fault {i} ({fault:?}): {error}");
             federation.suffer(*fault).map_err(told)?;
             federation.coordinators.alive().map_err(told)?;
-            watch.seen().map_err(told)?;
+            federation.watch.seen().map_err(told)?;
+            federation.outputs.said().map_err(told)?;
         }
         federation.servers.start_all()?;
         federation.servers.await_current(PATIENCE)?;
         federation.coordinators.await_one_leader(PATIENCE)?;
         let diaries = federation.apps.finish(PATIENCE)?;
         progress(&format!("{:6.1} s: all is merged", begun.elapsed().as_secs_f64()));
-        let seen = watch.seen()?;
-        drop(watch);
+        let (seen, said) = (federation.watch.seen()?, federation.outputs.said()?);
         let balance = self.audit(&mut federation, &diaries)?;
         federation.apps.stop()?;
         (0..federation.coordinators.count()).try_for_each(|i| federation.coordinators.stop(i))?;
-        Ok(Outcome { harm: federation.harm, balance, seen })
+        Ok(Outcome { harm: federation.harm, balance, seen, said })
     }
 
     fn powers(&self) -> Powers {
@@ -129,6 +135,9 @@ impl NatsRound {
             monitor: servers.monitor_urls(),
         };
         let mut coordinators = Coordinators::new(exe, &folder.join("coordinators"), serving)?;
+        if self.faults.iter().any(|fault| matches!(fault, Fault::ClockJump(..))) {
+            coordinators.have_clocks();
+        }
         let mut lines = Vec::new();
         for _ in 0..self.coordinators {
             let own: Result<Vec<_>, String> =
@@ -144,7 +153,10 @@ impl NatsRound {
         let folder = folder.to_path_buf();
         let apps =
             Apps::start(exe, &folder.join("clients"), &coordinators, self.powers(), self.pace, patience)?;
-        Ok(Federation { servers, lines, coordinators, apps, folder, harm: Harm::default() })
+        let watch = Watch::start((0..self.coordinators).map(|i| coordinators.asker(i)));
+        let outputs = Outputs::start(self.clients as u32, coordinators.addresses())?;
+        let harm = Harm::default();
+        Ok(Federation { servers, lines, coordinators, apps, watch, outputs, folder, harm })
     }
 
     /// All coordinators, and one that knows nothing but the log, have the same, and it is what apps were told.
@@ -156,51 +168,12 @@ impl NatsRound {
         same_state(coordinators)?;
         let mut first = None;
         for i in 0..=fresh {
-            let balance = self.balance(coordinators, i, diaries)?;
+            let balance = balance(coordinators, i, &self.powers(), diaries)?;
             if *first.get_or_insert(balance) != balance {
                 let name = coordinators.name(i);
                 return Err(format!("coordinator {name} has merged {balance:?}, others {first:?}"));
             }
         }
         first.ok_or_else(|| "no coordinators".into())
-    }
-
-    /// A page may show what was a moment ago, so one looks again before one complains.
-    fn balance(&self, coordinators: &Coordinators, i: usize, diaries: &[Diary]) -> Result<Balance, String> {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        loop {
-            let model = coordinators.page(i).get("/model");
-            let balance = model
-                .and_then(|(_, model)| merged(&model))
-                .and_then(|merged| self.powers().balance(diaries, &merged));
-            match balance {
-                Ok(balance) => return Ok(balance),
-                Err(error) if Instant::now() > deadline => {
-                    return Err(format!("coordinator {}: {error}", coordinators.name(i)));
-                }
-                Err(_) => std::thread::sleep(Duration::from_millis(200)),
-            }
-        }
-    }
-}
-
-/// Waits until all coordinators have read to the same end; their states must be the same there.
-fn same_state(coordinators: &Coordinators) -> Result<(), String> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let said: Result<Vec<Replica>, String> =
-            (0..coordinators.count()).map(|i| coordinators.replica(i)).collect();
-        if let Ok(said) = &said
-            && said.iter().all(|one| one.sequence == said[0].sequence && one.end == one.sequence)
-        {
-            return match said.iter().all(|one| one.state.is_some() && one.state == said[0].state) {
-                true => Ok(()),
-                false => Err(format!("states differ at the same sequence: {said:?}")),
-            };
-        }
-        if Instant::now() > deadline {
-            return Err(format!("coordinators do not come to the same end: {said:?}"));
-        }
-        std::thread::sleep(Duration::from_millis(20));
     }
 }

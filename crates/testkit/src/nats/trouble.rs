@@ -7,7 +7,9 @@ use super::apps::Apps;
 use super::cluster::NatsCluster;
 use super::coordinators::Coordinators;
 use super::fault::{Fault, Server};
+use super::outputs::Outputs;
 use super::proxy::NatsProxy;
+use super::watch::Watch;
 
 /// How long things may take to come right.
 pub(super) const PATIENCE: Duration = Duration::from_secs(90);
@@ -21,6 +23,9 @@ pub(super) struct Federation {
     pub(super) lines: Vec<Vec<NatsProxy>>,
     pub(super) coordinators: Coordinators,
     pub(super) apps: Apps,
+    /// Those who look on.
+    pub(super) watch: Watch,
+    pub(super) outputs: Outputs,
     pub(super) folder: PathBuf,
     pub(super) harm: Harm,
 }
@@ -40,6 +45,10 @@ pub struct Harm {
     pub lost: u64,
     /// Disks that were emptied or replaced by an old one.
     pub disks: u64,
+    /// How often all disks were, and all coordinators halted.
+    pub halts: u64,
+    /// Clocks that jumped.
+    pub jumps: u64,
 }
 
 impl Federation {
@@ -116,6 +125,20 @@ impl Federation {
                 std::thread::sleep(Duration::from_secs(2));
                 self.new_disk(server, Some(copy))
             }
+            Fault::CutServer(server, time) => {
+                let server = self.server(server);
+                self.harm.cuts += 1;
+                self.servers.cut_off(server);
+                std::thread::sleep(time);
+                self.servers.reconnect(server);
+                Ok(())
+            }
+            Fault::ClockJump(coordinator, seconds) => {
+                self.harm.jumps += u64::from(self.coordinators.jump(coordinator, seconds)?);
+                Ok(())
+            }
+            Fault::WipeServers => self.lose_the_log(false),
+            Fault::RollBackServers => self.lose_the_log(true),
         }
     }
 

@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::asker::{Asker, Replica};
+use super::asker::{Asker, Digest, Replica};
 
 /// How often each coordinator is asked.
 const EVERY: Duration = Duration::from_millis(25);
+/// Every how many of those times it is asked what its machine amounts to, which is more work.
+const DIGEST: u32 = 8;
 
 /// What was seen.
 #[derive(Clone, Debug)]
@@ -64,24 +66,25 @@ impl Seen {
             if *leader != said.name {
                 self.wrong = Some(format!("{leader} and {} both led in epoch {}", said.name, said.epoch));
             }
-            self.epochs = self.leaders.len();
+            self.epochs = self.epochs.max(self.leaders.len());
         }
         if said.sequence > self.sequence {
             self.longest_still = self.longest_still.max(now - self.grew);
             (self.grew, self.sequence) = (now, said.sequence);
         }
-        let Some(state) = said.state else { return };
-        match self.states.get(&said.sequence) {
-            None => {
-                self.states.insert(said.sequence, (state, said.name));
-            }
-            Some((other, whose)) if *other != state => {
-                let at = said.sequence;
-                let name = said.name;
-                self.wrong =
-                    Some(format!("states fork at sequence {at}: {whose} has {other}, {name} has {state}"));
-            }
-            Some((_, whose)) => self.compared += u64::from(*whose != said.name),
+    }
+
+    fn compare(&mut self, whose: &str, Digest { sequence, sha256 }: Digest) {
+        if sha256.is_empty() {
+            return;
+        }
+        let (known, other) = self.states.entry(sequence).or_insert_with(|| (sha256.clone(), whose.into()));
+        if *known != sha256 {
+            self.wrong = Some(format!(
+                "states fork at sequence {sequence}: {other} has {known}, {whose} has {sha256}"
+            ));
+        } else {
+            self.compared += u64::from(other != whose);
         }
     }
 }
@@ -93,9 +96,18 @@ impl Watch {
         let threads = askers.map(|asker| {
             let (seen, over) = (seen.clone(), over.clone());
             std::thread::spawn(move || {
+                let hold = || seen.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut asked = 0;
                 while !over.load(Ordering::Relaxed) {
                     if let Ok(said) = asker.replica() {
-                        seen.lock().unwrap_or_else(PoisonError::into_inner).hear(said);
+                        let name = said.name.clone();
+                        hold().hear(said);
+                        asked += 1;
+                        if asked % DIGEST == 0
+                            && let Ok(digest) = asker.digest()
+                        {
+                            hold().compare(&name, digest);
+                        }
                     }
                     std::thread::sleep(EVERY);
                 }
@@ -103,6 +115,15 @@ impl Watch {
         });
         let threads = threads.collect();
         Watch { seen, over, threads }
+    }
+
+    /// What was seen before does not bind anyone: the log has lost its end, and its operator has accepted that.
+    pub fn forget(&self) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        (seen.led, seen.grew, seen.sequence) = (now, now, 0);
+        seen.leaders.clear();
+        seen.states.clear();
     }
 
     /// What was seen so far; an error if two led in an epoch, or two states of one sequence differed.
@@ -123,5 +144,32 @@ impl Drop for Watch {
         self.threads.drain(..).for_each(|thread| {
             let _ = thread.join();
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leading(name: &str, epoch: u64) -> Replica {
+        let said =
+            serde_json::json!({ "name": name, "role": "leading", "epoch": epoch, "sequence": 3, "end": 3 });
+        serde_json::from_value(said).unwrap()
+    }
+
+    #[test]
+    fn two_leaders_of_an_epoch_and_two_states_of_a_sequence_are_noticed() {
+        let digest = |sequence, sha256: &str| Digest { sequence, sha256: sha256.into() };
+        let mut seen = Seen::nothing();
+        [("a", 1), ("b", 2), ("a", 3)].into_iter().for_each(|(name, epoch)| seen.hear(leading(name, epoch)));
+        seen.compare("a", digest(3, "x"));
+        seen.compare("b", digest(3, "x"));
+        seen.compare("b", digest(4, "y"));
+        assert_eq!((seen.epochs, seen.compared, &seen.wrong), (3, 1, &None));
+        let mut forked = seen.clone();
+        forked.compare("c", digest(4, "z"));
+        assert!(forked.wrong.unwrap().contains("fork at sequence 4"));
+        seen.hear(leading("b", 3));
+        assert_eq!(seen.wrong.unwrap(), "a and b both led in epoch 3");
     }
 }

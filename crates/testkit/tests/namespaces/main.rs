@@ -1,6 +1,8 @@
 //! Processes on machines of their own, as far as the network can tell: a coordinator and its clients in two network
 //! namespaces, TLS between them, and a cable that is pulled and plugged in again. Needs root and `ip`; `./check` runs it
-//! where it can, and says so where it cannot.
+//! where it can, and says so where it cannot. What coordinators and NATS servers on three machines do is in [`three`].
+
+mod three;
 
 use std::fs::{File, Permissions};
 use std::os::fd::AsFd as _;
@@ -27,6 +29,12 @@ fn ip(arguments: &str) {
     assert!(done.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
+/// Moves this thread, and whatever it starts from now on.
+fn move_into(namespace: &str) {
+    let namespace = File::open(Path::new("/run/netns").join(namespace)).expect("it was made");
+    move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).expect("as root");
+}
+
 /// Two namespaces with a cable between them; gone when it is dropped.
 struct Machines {
     server: String,
@@ -47,8 +55,7 @@ impl Machines {
             ip(&format!("-n {namespace} link set {link} up"));
             ip(&format!("-n {namespace} link set lo up"));
         }
-        let namespace = File::open(Path::new("/run/netns").join(&machines.clients)).expect("it was made");
-        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).expect("as root");
+        move_into(&machines.clients);
         machines
     }
 
@@ -65,10 +72,12 @@ impl Drop for Machines {
     }
 }
 
-/// A program that runs the node in the server's namespace.
-fn elsewhere(folder: &Path, namespace: &str) -> PathBuf {
-    let script = folder.join("elsewhere");
-    std::fs::write(&script, format!("#!/bin/sh\nexec ip netns exec {namespace} {EXE} \"$@\"\n")).unwrap();
+/// A program that runs another one in a namespace.
+fn elsewhere(folder: &Path, namespace: &str, program: &Path) -> PathBuf {
+    let name = program.file_name().expect("a program").to_string_lossy();
+    let script = folder.join(format!("{name}-in-{namespace}"));
+    let text = format!("#!/bin/sh\nexec ip netns exec {namespace} {} \"$@\"\n", program.display());
+    std::fs::write(&script, text).unwrap();
     std::fs::set_permissions(&script, Permissions::from_mode(0o700)).unwrap();
     script
 }
@@ -127,7 +136,7 @@ fn a_cable_that_is_pulled_loses_nothing() {
             table.insert("tls".into(), keys(&format!("keys/client-{i}")));
         });
     }
-    let there = elsewhere(folder.path(), &machines.server);
+    let there = elsewhere(folder.path(), &machines.server, Path::new(EXE));
     let start = || {
         let mut process = Process::start(&there, "serve", &folder.path().join("serve.toml")).unwrap();
         process.listening().unwrap();
