@@ -64,7 +64,7 @@ pub(super) struct Core {
     /// What came while the log did not answer.
     pub(super) held: VecDeque<Command>,
     /// Since when it does not, in seconds since 1970.
-    pub(super) stalled: Option<f64>,
+    pub(super) stalled: Option<(f64, String)>,
     /// It was told to stop meanwhile.
     pub(super) stopping: bool,
     /// Clients for whom something new may leave after the next commit.

@@ -191,7 +191,8 @@ impl Core {
         if self.stalled.is_none() {
             tracing::warn!(what, "the log does not answer: nothing is taken until it does");
         }
-        let since = *self.stalled.get_or_insert(now);
+        let since = self.stalled.as_ref().map_or(now, |(since, _)| *since);
+        self.stalled = Some((since, what.into()));
         while let Some(command) = self.inbox.as_mut().and_then(|inbox| inbox.try_recv().ok()) {
             match command {
                 Command::Look(Look::Status(answer)) => drop(answer.send(self.status())),

@@ -77,13 +77,15 @@ impl ReplicaStatus {
 }
 
 /// The log does not answer: someone should look after that.
-pub(super) fn stalled(since: f64) -> Attention {
+pub(super) fn stalled((since, heard): &(f64, String)) -> Attention {
     Attention {
         kind: "log",
         client: None,
-        since: Some(since),
-        words: "the servers that keep the log do not answer: nothing is taken until they do, and nothing that was acknowledged is lost".into(),
-        remedy: "look at the NATS servers: two of three must run and reach each other".into(),
+        since: Some(*since),
+        words: format!(
+            "the servers that keep the log do not answer ({heard}): nothing is taken until they do, and nothing that was acknowledged is lost"
+        ),
+        remedy: "look at the NATS servers: more than half of them must run and reach each other".into(),
     }
 }
 
@@ -97,7 +99,7 @@ impl Core {
             role: Role::Leading,
             leader,
             leader_address,
-            stalled_since: self.stalled,
+            stalled_since: self.stalled.as_ref().map(|(since, _)| *since),
             ..role
         })
     }

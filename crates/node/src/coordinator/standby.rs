@@ -13,9 +13,11 @@ use super::looking::{Look, Model};
 use super::opening::same_terms;
 use super::replica::{ReplicaStatus, Role, stalled};
 use super::replicas::Member;
+use super::status::{Attention, observation_bytes};
 use super::watch::Watch;
 use super::{Command, CoordinatorStatus, Digest, Health};
 use crate::error::NodeError;
+use crate::privacy::PromiseStatus;
 use crate::replica::{Beacon, Pulse, Read, Replicated, Seen, Unusable};
 use crate::secret;
 use crate::store::{Home, StoreError};
@@ -27,6 +29,10 @@ const IDLE: Duration = Duration::from_millis(20);
 const SILENT: Duration = Duration::from_millis(250);
 /// How often the ends of the log are looked at, and what was seen is remembered.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// What is wrong with a name that another has, too.
+const NAMESAKE: &str =
+    "another coordinator leads under the same name as this one: nobody can tell them apart";
 
 /// From here on it leads.
 pub(super) struct End {
@@ -58,14 +64,27 @@ pub(super) struct Standby<'a> {
     /// When the ends of the log were last looked at.
     looked: Option<Duration>,
     caught_up: bool,
-    stalled: Option<f64>,
+    /// Since when the log does not answer, and what was heard last.
+    stalled: Option<(f64, String)>,
+    /// Another coordinator leads under this one's name.
+    namesake: bool,
+    /// What follows from the terms alone.
+    seats: usize,
+    promised: PromiseStatus,
     watch: Watch,
 }
 
 impl<'a> Standby<'a> {
     pub(super) fn new(member: &'a mut Member) -> Standby<'a> {
         let (sign, wall) = (member.platform.elapsed(), member.platform.wall().as_secs_f64());
+        let terms = &member.config.terms;
+        let live = terms.live(&member.config.known).ok();
+        let seats = live.as_ref().and_then(|live| live.seats(terms).ok()).map_or(0, |seats| seats.clients());
+        let promised =
+            live.and_then(|live| live.promised(terms).ok()).map(|promised| PromiseStatus::of(&promised));
         let mut standby = Standby {
+            seats,
+            promised: promised.unwrap_or_default(),
             member,
             home: None,
             fold: None,
@@ -78,6 +97,7 @@ impl<'a> Standby<'a> {
             looked: None,
             caught_up: false,
             stalled: None,
+            namesake: false,
             watch: Watch::new(wall, super::watch::Traffic::default()),
         };
         standby.patience = standby.drawn(standby.member.replicas.lease);
@@ -125,10 +145,13 @@ impl<'a> Standby<'a> {
     }
 
     fn unanswered(&mut self, what: &str) {
-        if self.stalled.is_none() {
+        // Whatever else is the matter later is said, too.
+        if self.stalled.as_ref().is_none_or(|(_, said)| said != what) {
             tracing::warn!(what, "the log does not answer: this coordinator waits for it");
         }
-        self.stalled.get_or_insert(self.member.platform.wall().as_secs_f64());
+        let now = self.member.platform.wall().as_secs_f64();
+        let since = self.stalled.as_ref().map_or(now, |(since, _)| *since);
+        self.stalled = Some((since, what.into()));
         std::thread::sleep(SILENT);
     }
 
@@ -256,6 +279,11 @@ impl<'a> Standby<'a> {
             if instance == self.member.instance || its < epoch {
                 continue;
             }
+            let namesake = name == self.member.replicas.name;
+            if namesake && !self.namesake {
+                tracing::warn!(name, address, "{NAMESAKE}");
+            }
+            self.namesake = namesake;
             if resigns {
                 (self.leader, self.address) = (None, None);
                 self.patience = self.drawn(Duration::ZERO) / 4;
@@ -354,7 +382,16 @@ impl<'a> Standby<'a> {
             ..ReplicaStatus::default()
         });
         let role = if self.caught_up { Role::StandingBy } else { Role::CatchingUp };
-        let attention: Vec<_> = self.stalled.map(stalled).into_iter().collect();
+        let mut attention: Vec<_> = self.stalled.as_ref().map(stalled).into_iter().collect();
+        if self.namesake {
+            attention.push(Attention {
+                kind: "name",
+                client: None,
+                since: None,
+                words: format!("{NAMESAKE} ({})", replicas.name),
+                remedy: "give each a `name` of its own in [nats], and start this one again".into(),
+            });
+        }
         let mut sentence = format!("T{}.", &self.words()[1..]);
         if self.stalled.is_some() {
             sentence = "The servers that keep the log do not answer: this coordinator waits for them.".into();
@@ -369,6 +406,10 @@ impl<'a> Standby<'a> {
             sentence,
             attention,
             observations: self.fold.as_ref().and_then(|fold| fold.machine.observations()),
+            observation_bytes: observation_bytes(&config.terms.setting),
+            seats: self.seats,
+            params_version: self.fold.as_ref().map_or(0, |fold| fold.machine.params().0),
+            privacy: self.promised.clone(),
             log: self.home.as_ref().map_or(0, |home| home.entries()),
             rounds: self.fold.as_ref().map_or(0, |fold| fold.books.rounds),
             clusters: self.fold.as_ref().and_then(|fold| fold.books.clusters),
@@ -376,7 +417,7 @@ impl<'a> Standby<'a> {
                 role,
                 leader: self.leader.clone(),
                 leader_address: self.address.clone(),
-                stalled_since: self.stalled,
+                stalled_since: self.stalled.as_ref().map(|(since, _)| *since),
                 ..replica
             }),
             ..CoordinatorStatus::default()
