@@ -213,6 +213,7 @@ impl ServeFile {
         let keeper = self.keeper(&table, servers, &key).map_err(wrong)?;
         Ok(Some(Replicas {
             name,
+            page: self.page_of(&address),
             address,
             key,
             lease: Duration::from_secs_f64(lease),
@@ -220,6 +221,18 @@ impl ServeFile {
             servers: log.clone(),
             keeper,
         }))
+    }
+
+    /// Where other machines find the page of a coordinator that they find at `address`; nothing where they do not.
+    fn page_of(&self, address: &str) -> Option<String> {
+        let (shown, port) = self.http.rsplit_once(':')?;
+        let port = port.parse::<u16>().ok().filter(|port| *port > 0)?;
+        let scheme = if self.page_is_secure() { "https" } else { "http" };
+        let (own, local) = (host(address), crate::identity::loopback);
+        match everywhere(&self.http) {
+            true => Some(format!("{scheme}://{own}:{port}")),
+            false => (!local(shown) || local(own)).then(|| format!("{scheme}://{}", self.http)),
+        }
     }
 
     #[cfg(feature = "nats")]

@@ -19,6 +19,8 @@ pub struct ReplicaStatus {
     pub leader: Option<String>,
     /// Where clients find it.
     pub leader_address: Option<String>,
+    /// Where its page is, if others can look at it.
+    pub leader_page: Option<String>,
     /// The last message of the log that this coordinator has taken in.
     pub sequence: u64,
     /// The last message of the log that it knows of.
@@ -99,6 +101,7 @@ impl Core {
             role: Role::Leading,
             leader,
             leader_address,
+            leader_page: leading.page.clone(),
             stalled_since: self.stalled.as_ref().map(|(since, _)| *since),
             ..role
         })

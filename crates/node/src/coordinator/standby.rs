@@ -55,9 +55,10 @@ pub(super) struct Standby<'a> {
     fold: Option<Fold>,
     beacon: Option<Box<dyn Beacon>>,
     strangers: BTreeMap<Session, mpsc::Sender<Frame>>,
-    /// Who leads: its name, and where it is.
+    /// Who leads: its name, where it is, and where its page is.
     leader: Option<String>,
     address: Option<String>,
+    page: Option<String>,
     /// When the leader was last heard of, and how long to wait for it.
     sign: Duration,
     patience: Duration,
@@ -92,6 +93,7 @@ impl<'a> Standby<'a> {
             strangers: BTreeMap::new(),
             leader: None,
             address: None,
+            page: None,
             sign,
             patience: Duration::ZERO,
             looked: None,
@@ -237,7 +239,7 @@ impl<'a> Standby<'a> {
         let Read { sequence, leader, batch, .. } = read;
         if let Some(leader) = leader {
             tracing::info!(leader, epoch = read.epoch, "leads");
-            self.address = None;
+            (self.address, self.page) = (None, None);
             self.leader = Some(leader);
         }
         if self.fold.is_none() && home.get("secret")?.is_some() {
@@ -274,7 +276,7 @@ impl<'a> Standby<'a> {
     /// What others say of who leads.
     fn listen(&mut self, epoch: u64, now: Duration) {
         while let Some(pulse) = self.beacon.as_mut().and_then(|beacon| beacon.heard()) {
-            let Pulse { instance, name, address, epoch: its, resigns, .. } = pulse;
+            let Pulse { instance, name, address, page, epoch: its, resigns, .. } = pulse;
             // Of itself, before; or of one that does not know yet that it leads no longer.
             if instance == self.member.instance || its < epoch {
                 continue;
@@ -285,13 +287,13 @@ impl<'a> Standby<'a> {
             }
             self.namesake = namesake;
             if resigns {
-                (self.leader, self.address) = (None, None);
+                (self.leader, self.address, self.page) = (None, None, None);
                 self.patience = self.drawn(Duration::ZERO) / 4;
             } else {
                 if self.leader.as_ref() != Some(&name) {
                     self.patience = self.drawn(self.member.replicas.lease);
                 }
-                (self.leader, self.address) = (Some(name), Some(address));
+                (self.leader, self.address, self.page) = (Some(name), Some(address), page);
             }
             self.sign = now;
         }
@@ -417,6 +419,7 @@ impl<'a> Standby<'a> {
                 role,
                 leader: self.leader.clone(),
                 leader_address: self.address.clone(),
+                leader_page: self.page.clone(),
                 stalled_since: self.stalled.as_ref().map(|(since, _)| *since),
                 ..replica
             }),
