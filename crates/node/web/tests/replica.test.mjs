@@ -1,7 +1,8 @@
 // The pages of several coordinators with one log: who leads, who stands by, and a log that does not answer.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { PHONE, open, pictures, says, settled, start, stop, text, worst_contrast } from './open.mjs';
+import { Pair } from './federation.mjs';
+import { PHONE, open, open_at, pictures, says, settled, start, stop, text, until, worst_contrast } from './open.mjs';
 import { HOSTILE, replicated, world } from './worlds.mjs';
 
 before(start);
@@ -68,3 +69,40 @@ for (const role of ['leading', 'standing by']) {
       await pictures(page, `replica-${role.replace(' ', '-')}-stalled`);
     }));
 }
+
+test('real coordinators: one leads, the other says where; a log that is frozen is seen, and seen to be back', { skip: !(process.env.CAHOOTS && process.env.NATS_SERVER) && 'no program or no NATS server was named' }, async () => {
+  const pair = await new Pair().start();
+  try {
+    const roles = await until('one leads, one stands by', async () => {
+      const all = await pair.roles();
+      return all.leading && all['standing by'] && all;
+    });
+    const [leader, other] = [pair.pages[roles.leading], pair.pages[roles['standing by']]];
+    await open_at(other, { silent: true }, async (page) => {
+      await settled(page);
+      await says(page, '#replica', `◇ standing by · leader ${roles.leading} (epoch 1, lag 0) · no snapshot yet`);
+      assert.equal(`${await page.locator('#elsewhere a').getAttribute('href')}/`, leader);
+      await open_at(other, { javaScriptEnabled: false }, async (plain) => {
+        const of = async (one) => (await text(one, '#tiles')).replace(/\s+/g, ' ');
+        await until('the server writes the same tiles', async () => {
+          await plain.reload();
+          return (await of(plain)) === (await of(page));
+        });
+      });
+      await pair.freeze(true);
+      await says(page, '#replica', /log silent for \d+ s/);
+      await says(page, '#attention', 'do not answer');
+      await pair.freeze(false);
+      await says(page, '#attention', 'Nothing needs you');
+    });
+    // While the log was silent, the other may have thought that nobody leads.
+    const now = await until('one leads', async () => (await pair.roles()).leading);
+    await open_at(pair.pages[now], {}, async (page) => {
+      await settled(page);
+      await says(page, '#replica', /^leader [ab] \(epoch \d+, lag \d+\)/);
+      await says(page, '#tile-clients', '0 of 0 here');
+    });
+  } finally {
+    await pair.stop();
+  }
+});
