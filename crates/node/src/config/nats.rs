@@ -268,7 +268,7 @@ impl ServeFile {
 
 #[cfg(test)]
 mod tests {
-    use super::{NatsTable, everywhere, servers, token};
+    use super::{NatsTable, ServeFile, everywhere, servers, token};
 
     #[test]
     fn federations_whose_names_look_alike_have_streams_of_their_own() {
@@ -295,6 +295,24 @@ mod tests {
         assert_eq!(assumed.asked(&servers), Ok(()));
         let nobodys = NatsTable { credentials: Some("/nowhere/nobody.creds".into()), ..assumed };
         assert!(refused(nobodys).contains("/nowhere/nobody.creds"));
+    }
+
+    #[test]
+    fn a_page_is_told_where_others_can_look_at_it() {
+        let text = "federation = 'f'\nstore = 's'\n[algorithm]\nkind = 'k'";
+        let page = |http: &str, address: &str| {
+            let mut file: ServeFile = toml::from_str(text).unwrap();
+            file.http = http.into();
+            file.page_of(address)
+        };
+        let (here, there) = ("http://127.0.0.1:7700", "http://a.example:7700");
+        for nowhere in ["none", "unix:/run/page", "127.0.0.1:0"] {
+            assert_eq!((page(nowhere, here), page(nowhere, there)), (None, None), "{nowhere}");
+        }
+        assert_eq!(page("127.0.0.1:7780", here).as_deref(), Some("http://127.0.0.1:7780"));
+        assert_eq!(page("127.0.0.1:7780", there), None, "another machine's loopback");
+        assert_eq!(page("0.0.0.0:7780", there).as_deref(), Some("http://a.example:7780"));
+        assert_eq!(page("b.example:7780", there).as_deref(), Some("http://b.example:7780"));
     }
 
     #[test]
