@@ -19,12 +19,13 @@ use crate::http::{self, Listening};
 use crate::limits::raise_files;
 use crate::live::Known;
 use crate::logs;
+use crate::store::StoreError;
 use crate::terms::Terms;
 
 /// Exit code of an error: 2 when the input was wrong.
 pub fn exit_code(error: &NodeError) -> u8 {
     match error {
-        NodeError::Config(_) => 2,
+        NodeError::Config(_) | NodeError::Store(StoreError::OtherKey { .. }) => 2,
         _ => 1,
     }
 }
@@ -159,8 +160,9 @@ pub fn serve(known: &Arc<Known>, given: impl Into<Given>) -> Result<(), NodeErro
             Err(NodeError::Stopped("an order was still under way; what was acknowledged is on disk".into()))
         }
     };
-    let states = outcome?;
+    // Why the coordinator stopped says more than what failed because it had.
     stopped?;
+    let states = outcome?;
     tracing::info!("stopped: all that was taken is on disk");
     match states {
         Some(states) => {

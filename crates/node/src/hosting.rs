@@ -86,8 +86,8 @@ impl Hosted {
         let opened = match opened {
             Ok(opened) => opened,
             Err(error) => {
-                let _ = coordinator.stop();
-                return Err(error);
+                // Why it stopped says more than what failed because it had.
+                return Err(coordinator.stop().err().unwrap_or(error));
             }
         };
         let coordinator = Arc::new(coordinator);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::client::{Client, REGISTERED, RESTORED};
-use crate::config::{ClientFile, Given, ServeFile};
+use crate::config::{ClientFile, Given, ServeFile, streams};
 use crate::control::{Order, ask};
 use crate::error::NodeError;
 use crate::live::Known;
@@ -77,10 +77,27 @@ impl NodeFile {
     fn client(&self, command: &str) -> Result<&ClientFile, NodeError> {
         match self {
             NodeFile::Client(file) => Ok(file),
+            NodeFile::Coordinator(serve) if serve.log.is_some() => Err(NodeError::Config(format!(
+                "{command} is for clients: give a client's file. A coordinator that leads hands over to one that stands by when it is told to \
+                 stop (SIGTERM)"
+            ))),
             NodeFile::Coordinator(_) => {
                 Err(NodeError::Config(format!("{command} is for clients: give a client's file")))
             }
         }
+    }
+
+    /// Refuses what is done to a store, where NATS servers keep the log: there is none here, and one that is made is never read.
+    pub(crate) fn log_is_here(&self) -> Result<(), NodeError> {
+        let NodeFile::Coordinator(serve) = self else { return Ok(()) };
+        let Some(log) = &serve.log else { return Ok(()) };
+        let (stream, bucket) = streams(&serve.federation);
+        Err(NodeError::Config(format!(
+            "the log of {:?} is kept by {log} and not in a store here: look at it with `cahoots status`, copy it with the servers' own tools \
+             (`nats stream backup {bucket} DIR`, then `nats stream backup {stream} DIR`, and keep the file of `key` in [nats] beside them), bring it \
+             back with `nats stream restore`",
+            serve.federation
+        )))
     }
 
     fn not_running(&self) -> Result<(), NodeError> {
@@ -122,6 +139,7 @@ pub fn drain(known: &Arc<Known>, given: impl Into<Given>, patience: Duration) ->
 /// Copies the store of a coordinator, running or not, or of a client that does not run.
 pub fn backup(given: impl Into<Given>, to: &Path) -> Result<(), NodeError> {
     let file = NodeFile::read(given)?;
+    file.log_is_here()?;
     let to = std::path::absolute(to).map_err(|e| NodeError::Config(format!("{}: {e}", to.display())))?;
     if let NodeFile::Coordinator(serve) = &file
         && ask(&serve.store, &Order::Backup { to: to.clone() })?.is_some()
@@ -138,6 +156,7 @@ pub fn backup(given: impl Into<Given>, to: &Path) -> Result<(), NodeError> {
 /// Puts a copy in the place of a store that is not in use; says where what was there is now.
 pub fn restore(given: impl Into<Given>, from: &Path) -> Result<Option<PathBuf>, NodeError> {
     let file = NodeFile::read(given)?;
+    file.log_is_here()?;
     file.not_running()?;
     if !from.exists() {
         return Err(NodeError::Config(format!("there is no copy {}", from.display())));

@@ -199,7 +199,7 @@ fn what_was_lost_or_changed_is_said_aloud() {
     let (stream, _) = written();
     let other = LogKey::new([8; 32]);
     let other = Replicated::lead(Path::new("the stream"), "a", other, Box::new(stream), Platform::System);
-    assert!(matches!(other, Err(StoreError::Broken { .. })));
+    assert!(matches!(other, Err(StoreError::OtherKey { .. })));
 }
 
 #[test]
@@ -222,6 +222,10 @@ fn a_stream_is_trimmed_behind_snapshots_that_can_be_read() {
     let (_, recovered) = lead(&stream).unwrap();
     assert_eq!(recovered.snapshot.as_deref(), Some(&b"state 4"[..]));
     assert!(recovered.log.is_empty() && stream.objects() <= 3);
+    // Who has another key would look for a beginning that is gone, without end.
+    let other = LogKey::new([8; 32]);
+    let opened = Replicated::open(Path::new("the stream"), other, Box::new(stream), Platform::System);
+    assert!(matches!(opened, Err(StoreError::OtherKey { .. })));
 }
 
 /// A stream for coordinators that do not hear of each other.

@@ -15,6 +15,7 @@ use super::serve::{checked, end_with_stdin, failed};
 ///
 /// The first line on stdout says where the app finds it: POST /decide {"arms": [[...], ...]} gives an id
 /// and an arm, POST /reward {"id": "...", "reward": 1.0} is answered when the reward is on disk.
+/// Where several coordinators share a log, `coordinator` is a list of all of them: the client goes to the one that leads.
 /// Values come from the file, then from variables (CAHOOTS_HTTP=..., two underscores for a dot), then from flags.
 #[derive(clap::Args)]
 pub(crate) struct Args {

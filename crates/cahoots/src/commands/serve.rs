@@ -16,6 +16,9 @@ use crate::print;
 /// The first line on stdout says where it listens. SIGTERM and Ctrl-C stop it cleanly; killed at any
 /// other moment, it continues where it was when it is started again.
 /// Values come from the file, then from variables (CAHOOTS_LISTEN=..., two underscores for a dot), then from flags.
+///
+/// With `log = "nats://a:4222,b:4222,c:4222"` and `[nats] key = "log.key"` it is one of several coordinators: NATS servers keep the log, one
+/// coordinator leads, the others stand by and take over when it dies. Told to stop, a leader hands over at once. `cahoots keys log FILE` makes the key.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Federation, address, store, setting and algorithm, in TOML.

@@ -17,7 +17,47 @@ pub(super) fn health(health: &str) -> &'static str {
 
 /// What is merged, who is here, what was sent, what was spent.
 pub(super) fn tiles(status: &Value) -> String {
-    [merged(status), clients(status), traffic(status), privacy(status)].concat()
+    let at = &status["replica"];
+    let first = match at["role"].as_str() {
+        None | Some("leading") => [merged(status), clients(status), traffic(status)],
+        Some(_) => [read(status), leader(at), log(at)],
+    };
+    first.concat() + &privacy(status)
+}
+
+/// Of who stands by: what the log amounts to so far.
+fn read(s: &Value) -> String {
+    let rewards = s["observations"].as_u64().map(|rewards| several(rewards, "reward"));
+    let lines = [
+        "read from the log, by the same machine".into(),
+        format!("{} in all", several(number(&s["seats"]), "seat")),
+    ];
+    tile("merged", "merged by the leader", &rewards.unwrap_or("not known".into()), &lines)
+}
+
+fn leader(at: &Value) -> String {
+    let known = |key: &str, otherwise: &str| at[key].as_str().unwrap_or(otherwise).to_owned();
+    let lines = [
+        known("leader_address", "its address is not known yet"),
+        format!("epoch {}", thousands(number(&at["epoch"]))),
+    ];
+    tile("leader", "leader", &known("leader", "nobody known"), &lines)
+}
+
+fn log(at: &Value) -> String {
+    let of = |key: &str| thousands(number(&at[key]));
+    let behind = match number(&at["lag"]) {
+        0 => "all is read".into(),
+        lag => format!("{} behind", several(lag, "message")),
+    };
+    let snapshot = &at["snapshot"];
+    let kept = match snapshot["bytes"].as_f64() {
+        Some(size) => {
+            format!("snapshot of message {}, {}", thousands(number(&snapshot["sequence"])), bytes(size))
+        }
+        None => "no snapshot yet".into(),
+    };
+    tile("log", "log", &behind, &[format!("message {} of {}", of("sequence"), of("end")), kept])
 }
 
 fn merged(s: &Value) -> String {
@@ -83,7 +123,11 @@ fn privacy(s: &Value) -> String {
     let unit = format!("unit: {}", s["privacy"]["unit"].as_str().unwrap_or("–"));
     let Some((epsilon, client)) = most else {
         let number = format!("ε {} promised", figure(promised));
-        return tile("privacy", "privacy", &number, &["nothing has been spent yet".into(), unit]);
+        let spent = match s["replica"]["role"].as_str() {
+            None | Some("leading") => "nothing has been spent yet",
+            Some(_) => "the leader knows what is spent",
+        };
+        return tile("privacy", "privacy", &number, &[spent.into(), unit]);
     };
     let ceiling = s["most_spent"]["ceiling"].as_f64().unwrap_or(promised);
     let number = format!("ε {} of {}", figure(epsilon), figure(ceiling));

@@ -16,6 +16,7 @@ use crate::error::NodeError;
 
 pub use client::ClientFile;
 pub use nats::NatsTable;
+pub(crate) use nats::{streams, token};
 pub use overlay::Given;
 pub use serve::{AlgorithmTable, LockstepTable, ServeFile, SettingTable, WarmStartTable};
 pub use shown::Shown;

@@ -15,6 +15,7 @@ use super::conduct::Conduct;
 use super::leading::Leading;
 use super::looking::Models;
 use super::members::Members;
+use super::replica::Stalled;
 use super::status::{CoordinatorStatus, Plan};
 use super::told::Told;
 use super::unmerged::Unmerged;
@@ -64,8 +65,8 @@ pub(super) struct Core {
     pub(super) inbox: Option<mpsc::Receiver<Command>>,
     /// What came while the log did not answer.
     pub(super) held: VecDeque<Command>,
-    /// Since when it does not, in seconds since 1970, and by what the platform has counted then.
-    pub(super) stalled: Option<(f64, Duration)>,
+    /// Since when it does not.
+    pub(super) stalled: Option<Stalled>,
     /// It was told to stop meanwhile.
     pub(super) stopping: bool,
     /// Clients for whom something new may leave after the next commit.

@@ -9,6 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::core::Core;
 use super::looking::Look;
+use super::replica::Stalled;
+use super::replicas::Replicas;
 use super::{Command, Digest};
 use crate::replica::{Beacon, Pulse, Seen};
 use crate::store::{Batch, Home, StoreError};
@@ -35,6 +37,7 @@ pub(super) type Covered = BTreeMap<u32, u64>;
 pub(super) struct Leading {
     pub(super) name: String,
     pub(super) address: String,
+    pub(super) page: Option<String>,
     pub(super) servers: String,
     /// Random, of this process.
     pub(super) instance: u64,
@@ -57,7 +60,7 @@ pub(super) struct Leading {
 impl Leading {
     /// Whoever begins to lead, with what the log says of snapshots.
     pub(super) fn new(
-        (name, address, servers): (String, String, String),
+        replicas: &Replicas,
         instance: u64,
         beacon: Box<dyn Beacon>,
         store: PathBuf,
@@ -67,9 +70,10 @@ impl Leading {
             home.get(COVERED)?.and_then(|bytes| postcard::from_bytes(&bytes).ok()).unwrap_or_default();
         let snapshot = home.replica().and_then(|place| place.snapshot).map_or(0, |(sequence, ..)| sequence);
         Ok(Leading {
-            name,
-            address,
-            servers,
+            name: replicas.name.clone(),
+            address: replicas.address.clone(),
+            page: replicas.page.clone(),
+            servers: replicas.servers.clone(),
             instance,
             beacon,
             store,
@@ -99,6 +103,7 @@ impl Leading {
             instance: self.instance,
             name: self.name.clone(),
             address: self.address.clone(),
+            page: self.page.clone(),
             epoch: place.epoch,
             sequence: place.sequence,
             resigns,
@@ -191,7 +196,9 @@ impl Core {
         if self.stalled.is_none() {
             tracing::warn!(what, "the log does not answer: nothing is taken until it does");
         }
-        let (_, since) = *self.stalled.get_or_insert((now, passed));
+        let stalled = self.stalled.get_or_insert_with(|| Stalled::now(self.store.platform()));
+        stalled.heard = what.into();
+        let since = stalled.counted;
         while let Some(command) = self.inbox.as_mut().and_then(|inbox| inbox.try_recv().ok()) {
             match command {
                 Command::Look(Look::Status(answer)) => drop(answer.send(self.status())),

@@ -192,6 +192,11 @@ pub(super) fn same_terms(config: &CoordinatorConfig, store: &dyn Home) -> Result
     match store.get("terms")? {
         None => Ok(false),
         Some(known) if known == config.terms.to_toml().as_bytes() => Ok(true),
+        Some(_) if store.replica().is_some() => Err(NodeError::Config(format!(
+            "the log {}: this federation was started under other terms (algorithm, parameters, setting or seed) than this coordinator's file has: \
+             make [algorithm], [setting] and `seed` the same as in the files of the other coordinators, or give a new federation a new name",
+            store.path().display()
+        ))),
         Some(_) => Err(NodeError::Config(format!(
             "store {}: this federation was started under other terms (algorithm, parameters, setting or seed), which cannot \
              change while it runs: restore the configuration, or start a new federation with a new name and a new store",

@@ -1,9 +1,12 @@
 //! Where a coordinator stands among those of its federation, as it tells.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::core::Core;
 use super::status::Attention;
+use crate::platform::Platform;
 use crate::store::Place;
 
 /// Where a coordinator stands among those of its federation.
@@ -19,6 +22,8 @@ pub struct ReplicaStatus {
     pub leader: Option<String>,
     /// Where clients find it.
     pub leader_address: Option<String>,
+    /// Where its page is, if others can look at it.
+    pub leader_page: Option<String>,
     /// The last message of the log that this coordinator has taken in.
     pub sequence: u64,
     /// The last message of the log that it knows of.
@@ -76,14 +81,33 @@ impl ReplicaStatus {
     }
 }
 
+/// A log that does not answer.
+pub(super) struct Stalled {
+    /// Since when, in seconds since 1970.
+    pub(super) since: f64,
+    /// What the platform had counted then: the date may jump.
+    pub(super) counted: Duration,
+    /// What was heard last.
+    pub(super) heard: String,
+}
+
+impl Stalled {
+    /// From now on.
+    pub(super) fn now(platform: &Platform) -> Stalled {
+        Stalled { since: platform.wall().as_secs_f64(), counted: platform.elapsed(), heard: String::new() }
+    }
+}
+
 /// The log does not answer: someone should look after that.
-pub(super) fn stalled(since: f64) -> Attention {
+pub(super) fn stalled(Stalled { since, heard, .. }: &Stalled) -> Attention {
     Attention {
         kind: "log",
         client: None,
-        since: Some(since),
-        words: "the servers that keep the log do not answer: nothing is taken until they do, and nothing that was acknowledged is lost".into(),
-        remedy: "look at the NATS servers: two of three must run and reach each other".into(),
+        since: Some(*since),
+        words: format!(
+            "the servers that keep the log do not answer ({heard}): nothing is taken until they do, and nothing that was acknowledged is lost"
+        ),
+        remedy: "look at the NATS servers: more than half of them must run and reach each other".into(),
     }
 }
 
@@ -97,7 +121,8 @@ impl Core {
             role: Role::Leading,
             leader,
             leader_address,
-            stalled_since: self.stalled.map(|(since, _)| since),
+            leader_page: leading.page.clone(),
+            stalled_since: self.stalled.as_ref().map(|stalled| stalled.since),
             ..role
         })
     }

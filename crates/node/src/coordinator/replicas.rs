@@ -23,6 +23,8 @@ pub struct Replicas {
     pub name: String,
     /// Where clients find it.
     pub address: String,
+    /// Where its page is, if others can look at it.
+    pub page: Option<String>,
     /// What seals the log: the same at each of them.
     pub key: LogKey,
     /// Without a sign of the leader for so long, another tries to lead.
@@ -108,9 +110,7 @@ impl Member {
             _ => None,
         };
         let epoch = home.epoch();
-        let words =
-            (self.replicas.name.clone(), self.replicas.address.clone(), self.replicas.servers.clone());
-        let mut leading = Leading::new(words, self.instance, beacon, config.store.clone(), &home)?;
+        let mut leading = Leading::new(&self.replicas, self.instance, beacon, config.store.clone(), &home)?;
         leading.announce(&home, false);
         let finish = oneshot::channel().0;
         let mut core =

@@ -11,11 +11,13 @@ use super::fold::Fold;
 use super::leading::{CONFIRMED, STATE, hex};
 use super::looking::{Look, Model};
 use super::opening::same_terms;
-use super::replica::{ReplicaStatus, Role, stalled};
+use super::replica::{ReplicaStatus, Role, Stalled, stalled};
 use super::replicas::Member;
+use super::status::{Attention, observation_bytes};
 use super::watch::Watch;
 use super::{Command, CoordinatorStatus, Digest, Health};
 use crate::error::NodeError;
+use crate::privacy::PromiseStatus;
 use crate::replica::{Beacon, Pulse, Read, Replicated, Seen, Unusable};
 use crate::secret;
 use crate::store::{Home, StoreError};
@@ -30,6 +32,9 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// Snapshots in a row that the log does not follow on, before that is believed: a list of them may be from the past.
 const GAPS: u32 = 20;
+/// What is wrong with a name that another has, too.
+const NAMESAKE: &str =
+    "another coordinator leads under the same name as this one: nobody can tell them apart";
 
 /// From here on it leads.
 pub(super) struct End {
@@ -52,26 +57,40 @@ pub(super) struct Standby<'a> {
     fold: Option<Fold>,
     beacon: Option<Box<dyn Beacon>>,
     strangers: BTreeMap<Session, mpsc::Sender<Frame>>,
-    /// Who leads: its name, and where it is.
+    /// Who leads: its name, where it is, and where its page is.
     leader: Option<String>,
     address: Option<String>,
+    page: Option<String>,
     /// When the leader was last heard of, and how long to wait for it.
     sign: Duration,
     patience: Duration,
     /// When the ends of the log were last looked at.
     looked: Option<Duration>,
     caught_up: bool,
-    stalled: Option<f64>,
     /// Behind which message the log did not go on, and how often in a row.
     gap: Option<u64>,
     gaps: u32,
+    /// Since when the log does not answer, and what was heard last.
+    stalled: Option<Stalled>,
+    /// Another coordinator leads under this one's name.
+    namesake: bool,
+    /// What follows from the terms alone.
+    seats: usize,
+    promised: PromiseStatus,
     watch: Watch,
 }
 
 impl<'a> Standby<'a> {
     pub(super) fn new(member: &'a mut Member) -> Standby<'a> {
         let (sign, wall) = (member.platform.elapsed(), member.platform.wall().as_secs_f64());
+        let terms = &member.config.terms;
+        let live = terms.live(&member.config.known).ok();
+        let seats = live.as_ref().and_then(|live| live.seats(terms).ok()).map_or(0, |seats| seats.clients());
+        let promised =
+            live.and_then(|live| live.promised(terms).ok()).map(|promised| PromiseStatus::of(&promised));
         let mut standby = Standby {
+            seats,
+            promised: promised.unwrap_or_default(),
             member,
             home: None,
             fold: None,
@@ -79,6 +98,7 @@ impl<'a> Standby<'a> {
             strangers: BTreeMap::new(),
             leader: None,
             address: None,
+            page: None,
             sign,
             patience: Duration::ZERO,
             looked: None,
@@ -86,6 +106,7 @@ impl<'a> Standby<'a> {
             stalled: None,
             gap: None,
             gaps: 0,
+            namesake: false,
             watch: Watch::new(wall, super::watch::Traffic::default()),
         };
         standby.patience = standby.drawn(standby.member.replicas.lease);
@@ -147,10 +168,12 @@ impl<'a> Standby<'a> {
     }
 
     fn unanswered(&mut self, what: &str) {
-        if self.stalled.is_none() {
+        // Whatever else is the matter later is said, too.
+        if self.stalled.as_ref().is_none_or(|stalled| stalled.heard != what) {
             tracing::warn!(what, "the log does not answer: this coordinator waits for it");
         }
-        self.stalled.get_or_insert(self.member.platform.wall().as_secs_f64());
+        let stalled = self.stalled.get_or_insert_with(|| Stalled::now(&self.member.platform));
+        stalled.heard = what.into();
         std::thread::sleep(SILENT);
     }
 
@@ -259,7 +282,7 @@ impl<'a> Standby<'a> {
         let Read { sequence, leader, batch, .. } = read;
         if let Some(leader) = leader {
             tracing::info!(leader, epoch = read.epoch, "leads");
-            self.address = None;
+            (self.address, self.page) = (None, None);
             self.leader = Some(leader);
         }
         if self.fold.is_none() && home.get("secret")?.is_some() {
@@ -296,19 +319,24 @@ impl<'a> Standby<'a> {
     /// What others say of who leads.
     fn listen(&mut self, epoch: u64, now: Duration) {
         while let Some(pulse) = self.beacon.as_mut().and_then(|beacon| beacon.heard()) {
-            let Pulse { instance, name, address, epoch: its, resigns, .. } = pulse;
+            let Pulse { instance, name, address, page, epoch: its, resigns, .. } = pulse;
             // Of itself, before; or of one that does not know yet that it leads no longer.
             if instance == self.member.instance || its < epoch {
                 continue;
             }
+            let namesake = name == self.member.replicas.name;
+            if namesake && !self.namesake {
+                tracing::warn!(name, address, "{NAMESAKE}");
+            }
+            self.namesake = namesake;
             if resigns {
-                (self.leader, self.address) = (None, None);
+                (self.leader, self.address, self.page) = (None, None, None);
                 self.patience = self.drawn(Duration::ZERO) / 4;
             } else {
                 if self.leader.as_ref() != Some(&name) {
                     self.patience = self.drawn(self.member.replicas.lease);
                 }
-                (self.leader, self.address) = (Some(name), Some(address));
+                (self.leader, self.address, self.page) = (Some(name), Some(address), page);
             }
             self.sign = now;
         }
@@ -399,7 +427,16 @@ impl<'a> Standby<'a> {
             ..ReplicaStatus::default()
         });
         let role = if self.caught_up { Role::StandingBy } else { Role::CatchingUp };
-        let attention: Vec<_> = self.stalled.map(stalled).into_iter().collect();
+        let mut attention: Vec<_> = self.stalled.as_ref().map(stalled).into_iter().collect();
+        if self.namesake {
+            attention.push(Attention {
+                kind: "name",
+                client: None,
+                since: None,
+                words: format!("{NAMESAKE} ({})", replicas.name),
+                remedy: "give each a `name` of its own in [nats], and start this one again".into(),
+            });
+        }
         let mut sentence = format!("T{}.", &self.words()[1..]);
         if self.stalled.is_some() {
             sentence = "The servers that keep the log do not answer: this coordinator waits for them.".into();
@@ -414,6 +451,10 @@ impl<'a> Standby<'a> {
             sentence,
             attention,
             observations: self.fold.as_ref().and_then(|fold| fold.machine.observations()),
+            observation_bytes: observation_bytes(&config.terms.setting),
+            seats: self.seats,
+            params_version: self.fold.as_ref().map_or(0, |fold| fold.machine.params().0),
+            privacy: self.promised.clone(),
             log: self.home.as_ref().map_or(0, |home| home.entries()),
             rounds: self.fold.as_ref().map_or(0, |fold| fold.books.rounds),
             clusters: self.fold.as_ref().and_then(|fold| fold.books.clusters),
@@ -421,7 +462,8 @@ impl<'a> Standby<'a> {
                 role,
                 leader: self.leader.clone(),
                 leader_address: self.address.clone(),
-                stalled_since: self.stalled,
+                leader_page: self.page.clone(),
+                stalled_since: self.stalled.as_ref().map(|stalled| stalled.since),
                 ..replica
             }),
             ..CoordinatorStatus::default()

@@ -145,7 +145,7 @@ pub struct Attention {
 const LISTED: usize = 20;
 
 /// Bytes of one observation, as a client would send it.
-fn observation_bytes(setting: &Setting) -> u64 {
+pub(super) fn observation_bytes(setting: &Setting) -> u64 {
     let local = setting.local_dims.iter().copied().max().unwrap_or(0);
     8 * (1 + (setting.dim + local).max(1)) as u64
 }
@@ -277,7 +277,7 @@ impl Core {
         });
         list("privacy", withdrawn.collect(), "clients send nothing any more");
         all.extend(self.watch.strangers.attention(self.watch.now));
-        all.extend(self.stalled.map(|(since, _)| super::replica::stalled(since)));
+        all.extend(self.stalled.as_ref().map(super::replica::stalled));
         all
     }
 

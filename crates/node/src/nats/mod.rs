@@ -16,9 +16,9 @@ use async_nats::jetstream::context::{Context, ContextBuilder};
 use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
 use async_nats::jetstream::{self, object_store};
 use async_nats::{Client, ConnectOptions};
-use sha2::{Digest as _, Sha256};
 use tokio::runtime::Runtime;
 
+use crate::config::token;
 use crate::error::NodeError;
 use crate::platform::Platform;
 use crate::replica::{Beacon, Engine, Keeper, LogKey, Silence, Unusable};
@@ -55,17 +55,6 @@ pub struct Nats {
     runtime: Arc<Runtime>,
     client: Client,
     context: Context,
-}
-
-/// What streams, subjects and buckets of a federation are called: names there hold few characters.
-fn token(federation: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let name: String = federation.chars().map(plain).take(64).collect();
-    if name == federation {
-        return name;
-    }
-    let digest: [u8; 32] = Sha256::digest(federation.as_bytes()).into();
-    format!("{name}_{:02x}{:02x}{:02x}{:02x}", digest[0], digest[1], digest[2], digest[3])
 }
 
 impl Nats {
@@ -139,7 +128,7 @@ impl Nats {
         let config =
             object_store::Config { bucket: name.into(), num_replicas: self.replicas(), ..Default::default() };
         let made = self.context.create_object_store(config).await;
-        made.map_err(|e| Unusable::Silent(format!("no bucket {name}: {e}")))
+        made.map_err(|e| self.cannot_be_made("bucket", name, e.to_string()))
     }
 
     async fn stream(&self, name: &str, subject: &str, snapshot: Option<u64>) -> Result<(), Unusable> {
@@ -182,10 +171,23 @@ impl Nats {
         };
         match self.context.create_stream(config).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(Unusable::Silent(format!(
-                "stream {name} cannot be made ({error}); a stream of {} replicas needs as many servers with JetStream; with one server, start with `--single`",
-                self.replicas()
+            Err(error) => Err(self.cannot_be_made("stream", name, error.to_string())),
+        }
+    }
+
+    /// Servers that are about to start cannot make anything either: whoever waits is told what else it may be. One that belongs to no
+    /// cluster will not do, however long one waits.
+    fn cannot_be_made(&self, what: &str, name: &str, error: String) -> Unusable {
+        let words = format!(
+            "{what} {name} cannot be made ({error}). With {0} replicas it takes {0} servers with JetStream, in one cluster (`cluster {{ }}` in their \
+             files)",
+            self.replicas()
+        );
+        match error.contains("non-clustered") {
+            true => Unusable::Wrong(NodeError::Config(format!(
+                "{words}; with one server, whose loss would take acknowledged rewards along, start with `--single`"
             ))),
+            false => Unusable::Silent(words),
         }
     }
 
@@ -236,19 +238,5 @@ impl Keeper for Servers {
     fn beacon(&mut self) -> Result<Box<dyn Beacon>, Unusable> {
         let (key, platform) = (self.key.clone(), self.platform.clone());
         self.nats()?.beacon(&key, &platform)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::token;
-
-    #[test]
-    fn federations_whose_names_look_alike_have_streams_of_their_own() {
-        assert_eq!(token("shops-1"), "shops-1");
-        assert_ne!(token("a b"), token("a_b"));
-        assert_ne!(token("a.b"), token("a*b"));
-        assert!(token("ä > *.").chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)));
-        assert!(token(&"x".repeat(500)).len() < 80);
     }
 }

@@ -38,6 +38,15 @@ pub fn check(known: &Arc<Known>, file: &NodeFile, path: &Path) -> Result<Checked
         (Some(warm), Some(terms)) => Beginning::read(warm, terms, known).map(drop),
         _ => Ok(()),
     };
+    if let NodeFile::Coordinator(serve) = file
+        && let Some(log) = &serve.log
+    {
+        begin(terms.as_ref())?;
+        return Ok(Checked {
+            holds,
+            store: format!("the log is kept by {log}; whether it is there is seen at a start"),
+        });
+    }
     let store = file.store();
     let words = match Look::at(store) {
         Ok(look) if look.owner != file.owner() => {

@@ -42,7 +42,9 @@ fn store_of(given: &Given) -> Result<PathBuf, NodeError> {
     if table.is_none() && path.extension().is_none_or(|extension| extension != "toml") {
         return Ok(path.into());
     }
-    Ok(NodeFile::read(given)?.store().into())
+    let file = NodeFile::read(given)?;
+    file.log_is_here()?;
+    Ok(file.store().into())
 }
 
 fn describe(known: &Arc<Known>, look: &Look) -> Result<Value, NodeError> {

@@ -16,6 +16,8 @@ pub struct Pulse {
     pub name: String,
     /// Where clients find it.
     pub address: String,
+    /// Where its page is, if others can look at it.
+    pub page: Option<String>,
     /// Its epoch.
     pub epoch: u64,
     /// The last message of its log.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::chain::{Broken, Chain};
 use super::engine::{Engine, Found, Silence};
 use super::key::LogKey;
-use super::record::{Content, Hash, Record};
-use super::saved::{self, Saved};
+use super::record::{self, Content, Hash, Record};
+use super::saved::{self, Newest, Saved};
 use super::seen::Seen;
 use super::writer::{Trouble, Writer};
 use crate::platform::Platform;
@@ -70,7 +70,11 @@ impl Replicated {
         platform: Platform,
     ) -> Result<(Replicated, Option<Vec<u8>>), StoreError> {
         let silent = |Silence(what)| StoreError::Unanswered { path: name.into(), what };
-        let saved = saved::newest(&key, &mut *engine).map_err(silent)?;
+        let saved = match saved::newest(&key, &mut *engine).map_err(silent)? {
+            Newest::None => None,
+            Newest::Sealed(what) => return Err(StoreError::OtherKey { path: name.into(), what }),
+            Newest::Saved(saved, bytes) => Some((saved, bytes)),
+        };
         let (mut values, mut kept, mut commits, mut time, mut state) = (BTreeMap::new(), 0, 0, 0.0, None);
         let chain = match saved {
             None => Chain::new(key.clone()),
@@ -174,6 +178,8 @@ impl Replicated {
         if sequence != self.chain.last() + 1 {
             return Err(StoreError::Broken { path, what: broken.to_string() });
         }
+        // Of a log of which nothing could be opened yet, the key is the likelier fault.
+        let nothing_yet = self.chain.last() == 0;
         let Found::Message(message) = self.engine.get(sequence).map_err(|e| self.silent(e))? else {
             return Err(StoreError::Broken { path, what: broken.to_string() });
         };
@@ -184,7 +190,10 @@ impl Replicated {
                 "a replica of the log answers with what was never written: whoever leads the log has the right record; rebuild that replica"
             );
         }
-        taken.map_err(|broken| StoreError::Broken { path, what: broken.to_string() })
+        taken.map_err(|broken| match nothing_yet && broken.what == record::SEALED {
+            true => StoreError::OtherKey { path, what: broken.to_string() },
+            false => StoreError::Broken { path, what: broken.to_string() },
+        })
     }
 
     /// Begins an epoch behind what was read: `false` where somebody has written meanwhile. After [`StoreError::Unanswered`] it is

@@ -48,7 +48,14 @@ impl LogKey {
         Platform::System.fill(&mut bytes).map_err(wrong)?;
         let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut options = std::fs::OpenOptions::new();
-        let mut file = options.write(true).create_new(true).mode(0o600).open(path).map_err(wrong)?;
+        let mut file = options.write(true).create_new(true).mode(0o600).open(path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::AlreadyExists => NodeError::Config(format!(
+                "{} is there already, and was left as it is: all coordinators of a federation have the same key, so copy it to them; a new one opens \
+                 nothing that was written under it",
+                path.display()
+            )),
+            _ => wrong(e),
+        })?;
         writeln!(file, "{text}").and_then(|()| file.sync_all()).map_err(wrong)
     }
 

@@ -35,6 +35,9 @@ pub enum Content {
     Batch(#[serde(with = "serde_bytes")] Vec<u8>),
 }
 
+/// What is said of a message that the key does not open.
+pub(super) const SEALED: &str = "a message that was changed, or sealed under another key";
+
 /// What stands before a part, in the clear.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
@@ -87,6 +90,6 @@ pub(super) fn open(message: &[u8], key: &LogKey) -> Result<(Header, Vec<u8>), St
         return Err(format!("a record of layout {}, this build reads {LAYOUT}", header.layout));
     }
     let beside = &message[..message.len() - sealed.len()];
-    let body = key.open(beside, sealed).ok_or("a message that was changed, or sealed under another key")?;
+    let body = key.open(beside, sealed).ok_or(SEALED)?;
     Ok((header, body))
 }

@@ -54,23 +54,34 @@ pub(super) fn put(
     Err(Silence(format!("{name} was kept and cannot be read again")))
 }
 
+/// What there is of snapshots.
+pub(super) enum Newest {
+    /// Nothing.
+    None,
+    /// Some, and the key opens none of them: whoever went on without would read a log that begins behind them.
+    Sealed(String),
+    /// The newest that is whole, and its bytes.
+    Saved(Box<Saved>, u64),
+}
+
 /// The newest snapshot that is whole.
-pub(super) fn newest(key: &LogKey, engine: &mut dyn Engine) -> Result<Option<(Saved, u64)>, Silence> {
+pub(super) fn newest(key: &LogKey, engine: &mut dyn Engine) -> Result<Newest, Silence> {
     let mut names: Vec<String> = engine.names()?;
     names.retain(|name| sequence_of(name).is_some());
     names.sort_unstable();
+    let mut unopened = None;
     for name in names.iter().rev() {
         let Some(sealed) = engine.fetch(name)? else { continue };
         let plain = key.open(PREFIX.as_bytes(), &sealed);
         match plain.and_then(|plain| postcard::from_bytes(&plain).ok()) {
-            Some(saved) => return Ok(Some((saved, sealed.len() as u64))),
-            None => tracing::error!(
-                name,
-                "a snapshot that is damaged, or sealed under another key: an older one is used"
-            ),
+            Some(saved) => return Ok(Newest::Saved(Box::new(saved), sealed.len() as u64)),
+            None => {
+                tracing::error!(name, "a snapshot that is damaged, or sealed under another key");
+                unopened = Some(format!("it opens none of the snapshots, among them {name}"));
+            }
         }
     }
-    Ok(None)
+    Ok(unopened.map_or(Newest::None, Newest::Sealed))
 }
 
 /// Snapshots before this one are not needed any more.

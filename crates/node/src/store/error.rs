@@ -132,6 +132,18 @@ pub enum StoreError {
         /// What was found.
         what: String,
     },
+    /// Nothing of the log can be opened with the key that is here.
+    #[error(
+        "the log {} is sealed under another key than the one here ({what}). Copy the file that `key` in [nats] names from a coordinator that \
+         has read this log; a new federation needs a name that no other has on these servers",
+        path.display()
+    )]
+    OtherKey {
+        /// What it is called.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
     /// What would have to be read next is trimmed.
     #[error("the log {} begins later than where this coordinator was: it reads on from a snapshot", path.display())]
     Behind {

@@ -1,5 +1,6 @@
 // What needs someone, what happened lately, and every fault and refusal with what to do about it.
 import { element, get, prose, replace, table, write } from './dom';
+import { stands_by } from './replica';
 import type { Attention, Happening, Status } from './shapes';
 import { all_data, share } from './tiles';
 import { ago, bytes, clock, count } from './words';
@@ -7,12 +8,12 @@ import { ago, bytes, clock, count } from './words';
 /** More than these nobody reads; the list of clients has them all. */
 const MOST = 50;
 
-const SHAPES: Record<string, string> = { refused: '✕', late: '▲', quarantined: '■', waiting: '◆', limits: '!', privacy: 'ε', store: '✕', lost: '✕' };
+const SHAPES: Record<string, string> = { refused: '✕', late: '▲', quarantined: '■', waiting: '◆', limits: '!', privacy: 'ε', store: '✕', lost: '✕', log: '✕' };
 
 export function show_attention(status: Status, open: (client: number) => void): void {
   const all = status.attention ?? [];
   write(get('attention-count'), all.length ? `(${count(all.length)})` : '');
-  if (all.length === 0 && status.members === 0) {
+  if (all.length === 0 && status.members === 0 && !stands_by(status)) {
     const how = [...get('nobody').children].map((one) => one.cloneNode(true));
     return replace(get('attention'), element('li', {}, ...how));
   }

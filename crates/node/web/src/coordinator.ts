@@ -9,6 +9,7 @@ import { List } from './list';
 import { ask, follow } from './live';
 import { Book } from './members';
 import { part } from './part';
+import { show_replica } from './replica';
 import type { Happening, Model, Status } from './shapes';
 import { Story } from './story';
 import { show_tiles } from './tiles';
@@ -42,6 +43,7 @@ export function start_coordinator(): void {
 
   function show(next: Status): void {
     part('sentence', () => show_standing(next));
+    part('replica', () => show_replica(next, now()));
     part('tiles', () => show_tiles(next));
     part('attention', () => show_attention(next, open));
     part('faults', () => show_faults(next));
@@ -86,6 +88,8 @@ export function start_coordinator(): void {
     if (!status || document.hidden) return;
     write(get('uptime'), `up ${duration(now() - status.started)}`);
     list.tick(now());
+    const last = status;
+    part('replica', () => show_replica(last, now()));
     part('story-facts', () => story.show());
   }
 

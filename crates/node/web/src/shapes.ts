@@ -38,6 +38,22 @@ export interface Status {
   attention?: Attention[];
   limits?: Record<string, number>;
   revision: number;
+  replica?: Replica | null;
+}
+
+/** Where a coordinator stands among several with one log. */
+export interface Replica {
+  name: string;
+  role: 'leading' | 'standing by' | 'catching up';
+  epoch: number;
+  leader?: string | null;
+  leader_address?: string | null;
+  leader_page?: string | null;
+  sequence: number;
+  end: number;
+  lag: number;
+  snapshot?: { sequence: number; time: number; bytes: number } | null;
+  stalled_since?: number | null;
 }
 
 /** What the terms promise about users' data. */

@@ -1,6 +1,7 @@
 // The four numbers that come first. The server writes the same tiles into the page before any script runs.
 import { element, get, replace, type Child } from './dom';
-import type { Status } from './shapes';
+import { stands_by } from './replica';
+import type { Replica, Status } from './shapes';
 import { bytes, count, figure, several } from './words';
 
 const tile = (id: string, title: string, number: string, ...lines: Child[]) =>
@@ -13,7 +14,21 @@ const tile = (id: string, title: string, number: string, ...lines: Child[]) =>
   );
 
 export function show_tiles(status: Status): void {
-  replace(get('tiles'), merged(status), clients(status), traffic(status), privacy(status));
+  const at = status.replica;
+  replace(get('tiles'), ...(at && stands_by(status) ? [read(status), leader(at), log(at)] : [merged(status), clients(status), traffic(status)]), privacy(status));
+}
+
+/** Of who stands by: what the log amounts to so far. */
+function read(s: Status) {
+  return tile('merged', 'merged by the leader', typeof s.observations === 'number' ? several(s.observations, 'reward') : 'not known', 'read from the log, by the same machine', `${several(s.seats, 'seat')} in all`);
+}
+
+function leader(at: Replica) {
+  return tile('leader', 'leader', at.leader || 'nobody known', at.leader_address || 'its address is not known yet', `epoch ${count(at.epoch)}`);
+}
+
+function log(at: Replica) {
+  return tile('log', 'log', at.lag ? `${several(at.lag, 'message')} behind` : 'all is read', `message ${count(at.sequence)} of ${count(at.end)}`, at.snapshot ? `snapshot of message ${count(at.snapshot.sequence)}, ${bytes(at.snapshot.bytes)}` : 'no snapshot yet');
 }
 
 function merged(s: Status) {
@@ -72,7 +87,7 @@ function privacy(s: Status) {
     'privacy',
     'privacy',
     most ? `ε ${figure(most.epsilon)} of ${figure(ceiling ?? promised)}` : `ε ${figure(promised)} promised`,
-    most ? `client ${most.client} has spent most` : 'nothing has been spent yet',
+    most ? `client ${most.client} has spent most` : stands_by(s) ? 'the leader knows what is spent' : 'nothing has been spent yet',
     `unit: ${s.privacy?.unit ?? '–'}`,
   );
 }

@@ -43,6 +43,47 @@ async function running(program, args) {
   return { ...JSON.parse(line), kill: () => (process_.kill('SIGKILL'), ended) };
 }
 
+/** A NATS server that NATS_SERVER names, and coordinators a and b whose log it keeps; which of them leads is seen. */
+export class Pair {
+  async start() {
+    this.folder = mkdtempSync(join(tmpdir(), 'cahoots-pair-'));
+    const [nats, monitor] = [await free_port(), await free_port()];
+    writeFileSync(join(this.folder, 'nats.conf'), `listen: 127.0.0.1:${nats}\nhttp: 127.0.0.1:${monitor}\njetstream { store_dir: "${this.folder}/nats", sync_interval: always }\n`);
+    this.server = spawn(process.env.NATS_SERVER, ['-c', join(this.folder, 'nats.conf')], { stdio: 'ignore' });
+    writeFileSync(join(this.folder, 'log.key'), 'a5'.repeat(32));
+    this.pages = {};
+    this.nodes = [];
+    for (const name of ['a', 'b']) {
+      const [listen, http] = [await free_port(), await free_port()];
+      const file = join(this.folder, `${name}.toml`);
+      writeFileSync(
+        file,
+        `federation = "shops"\nlisten = "127.0.0.1:${listen}"\nhttp = "127.0.0.1:${http}"\nstore = "${name}.store"\nlog = "nats://127.0.0.1:${nats}"
+[nats]\nkey = "log.key"\nsingle = true\nmonitor = ["http://127.0.0.1:${monitor}"]\n${LINEAR}`,
+      );
+      this.nodes.push(await node('serve', file));
+      this.pages[name] = `http://127.0.0.1:${http}/`;
+    }
+    return this;
+  }
+
+  /** What each says of itself. */
+  async roles() {
+    const all = await Promise.all(Object.entries(this.pages).map(async ([name, page]) => [(await (await fetch(`${page}status`)).json()).replica.role, name]));
+    return Object.fromEntries(all);
+  }
+
+  async freeze(frozen) {
+    this.server.kill(frozen ? 'SIGSTOP' : 'SIGCONT');
+  }
+
+  async stop() {
+    for (const one of this.nodes) await one.kill();
+    this.server.kill('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
 export class Federation {
   constructor() {
     this.folder = mkdtempSync(join(tmpdir(), 'cahoots-pages-'));

@@ -95,6 +95,21 @@ export function world(clients, { groups = 3, hostile = false, arms = '' } = {}) 
   };
 }
 
+/** The same as one of several coordinators has it: what it does, and whether the log answers. */
+export function replicated(role, { clients = 50, page = 'http://127.0.0.1:7782', stalled = false } = {}) {
+  const made = world(role === 'leading' ? clients : 0);
+  const at = { name: role === 'leading' ? 'b' : 'c', role, epoch: 4, leader: 'b', leader_address: 'https://b.example:7700', leader_page: page, sequence: 81_204, end: 81_204, lag: 0 };
+  Object.assign(made.status, { replica: { ...at, snapshot: { sequence: 80_011, time: NOW - 720, bytes: 182_000 }, stalled_since: stalled ? NOW - 12 : null, servers: 'nats://a:4222,b:4222,c:4222' } });
+  if (role !== 'leading') Object.assign(made.status, { observations: 1_200_331, seats: 50, sentence: 'This coordinator stands by: b leads, at https://b.example:7700.' });
+  if (role === 'catching up') Object.assign(made.status.replica, { sequence: 1204, lag: 80_000 });
+  if (stalled) {
+    const words = 'the servers that keep the log do not answer (no NATS server at nats://a:4222): nothing is taken until they do, and nothing that was acknowledged is lost';
+    made.status.attention.unshift({ kind: 'log', client: null, since: NOW - 12, words, remedy: 'look at the NATS servers: more than half of them must run and reach each other' });
+    made.status.health = 'attention';
+  }
+  return made;
+}
+
 function model(clients, groups, hostile) {
   if (!clients) return { words: 'Nothing is merged yet.', models: [], confidence: null, shown: 0, models_in_all: 0 };
   const weights = (n) =>

@@ -92,8 +92,7 @@ impl Addresses {
         let Some(to) = self.all.iter().position(|address| same(&address.url, leader)) else {
             let leader = cut(leader, REASON / 4);
             let words = format!(
-                "{reason} (it names {leader:?} as the one that leads, which is not in this client's `coordinator`, so this \
-                 client does not go there: add it there if it is right)"
+                "{leader:?} is said to lead and is not in this client's `coordinator`: add it there if it is right ({reason})"
             );
             return (words, None);
         };
