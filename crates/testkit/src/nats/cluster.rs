@@ -220,10 +220,13 @@ impl NatsCluster {
 
     /// The server that leads the log of a federation: the stream that is under no object or key-value store.
     pub fn log_leader(&self) -> Option<usize> {
-        let streams = self.awake().filter_map(|i| self.streams(i).ok()).flatten();
-        let log =
-            streams.map(|view| view.name).find(|name| !name.starts_with("OBJ_") && !name.starts_with("KV_"));
-        log.and_then(|name| self.stream_leader(&name))
+        self.log_name().and_then(|name| self.stream_leader(&name))
+    }
+
+    /// What that stream is called.
+    pub fn log_name(&self) -> Option<String> {
+        let mut streams = self.awake().filter_map(|i| self.streams(i).ok()).flatten().map(|view| view.name);
+        streams.find(|name| !name.starts_with("OBJ_") && !name.starts_with("KV_"))
     }
 
     fn awake(&self) -> impl Iterator<Item = usize> {

@@ -1,15 +1,19 @@
-//! What no majority outlives: all servers lose what they had acknowledged.
+//! What no majority outlives: the log has lost what was acknowledged.
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
+use super::client::{Heard, RawClient};
 use super::trouble::{Federation, PATIENCE};
 
 /// So many records are lost, at least.
 const LOST: u64 = 3;
 
 impl Federation {
-    /// All disks are emptied, or put `back` to older copies. Every coordinator must halt and say why; once their operator accepts it,
-    /// they go on with what there is, and clients send again what it lacks.
+    /// All disks are put `back` to older copies, or the stream is removed. Every coordinator must halt and say why; once their operator
+    /// accepts it, they go on with what there is, and clients send again what it lacks. (Snapshots that are lost too take along what they
+    /// covered, if clients rely on them: who is sent away with that says so, and it is not played here.)
     pub(super) fn lose_the_log(&mut self, back: bool) -> Result<(), String> {
         self.servers.await_current(PATIENCE)?;
         self.coordinators.await_one_leader(PATIENCE)?;
@@ -22,15 +26,14 @@ impl Federation {
             self.servers.await_ready(PATIENCE)?;
         }
         self.await_records(LOST)?;
-        all.clone().for_each(|i| self.servers.kill(i));
-        for i in all.clone() {
-            match back {
-                true => self.servers.put_back(i, &copy(i))?,
-                false => self.servers.wipe(i)?,
-            }
+        if back {
+            all.clone().for_each(|i| self.servers.kill(i));
+            all.clone().try_for_each(|i| self.servers.put_back(i, &copy(i)))?;
+            self.harm.disks += all.len() as u64;
+            self.servers.start_all()?;
+        } else {
+            self.remove_the_stream()?;
         }
-        self.harm.disks += all.len() as u64;
-        self.servers.start_all()?;
         for i in 0..self.coordinators.count() {
             self.coordinators.await_halt(i, PATIENCE, "has lost what it had acknowledged")?;
         }
@@ -41,6 +44,16 @@ impl Federation {
         self.coordinators.start_all()?;
         self.coordinators.await_one_leader(PATIENCE)?;
         self.coordinators.accept_rollback(false)
+    }
+
+    fn remove_the_stream(&self) -> Result<(), String> {
+        let name = self.servers.log_name().ok_or("no stream to remove")?;
+        let mut client = RawClient::connect(self.servers.address(0))?;
+        let removed = client.ask(&format!("$JS.API.STREAM.DELETE.{name}"), &Value::Null, PATIENCE)?;
+        match removed {
+            Heard::Answer(answer) if answer["success"] == json!(true) => Ok(()),
+            other => Err(format!("stream {name} was not removed: {other:?}")),
+        }
     }
 
     /// Waits until the log has so many records more.

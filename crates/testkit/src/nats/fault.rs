@@ -50,8 +50,8 @@ pub enum Fault {
     RollBackServer(usize),
     /// Nothing passes between a server and the other servers for so long.
     CutServer(Server, Duration),
-    /// All servers lose their disks: the coordinators halt, and their operator accepts it.
-    WipeServers,
+    /// The stream is removed, and what was kept beside it is not: the coordinators halt, and their operator accepts it.
+    RemoveStream,
     /// All servers get old disks: the same.
     RollBackServers,
     /// The date of this coordinator jumps by so many seconds; nothing happens where there is no libfaketime.
@@ -105,7 +105,7 @@ impl Fault {
             16 => Fault::CutServer(server, 2 * time),
             17 => Fault::FreezeLeader(LONG),
             18 => Fault::FreezeServer(server, LONG),
-            19 => Fault::WipeServers,
+            19 => Fault::RemoveStream,
             20 => Fault::RollBackServers,
             // Up to a day, forward or back.
             _ => Fault::ClockJump(number, dice.below(2 * 86_400) as i64 - 86_400),

@@ -45,7 +45,7 @@ pub struct Harm {
     pub lost: u64,
     /// Disks that were emptied or replaced by an old one.
     pub disks: u64,
-    /// How often all disks were, and all coordinators halted.
+    /// How often the log was lost, and all coordinators halted.
     pub halts: u64,
     /// Clocks that jumped.
     pub jumps: u64,
@@ -137,7 +137,7 @@ impl Federation {
                 self.harm.jumps += u64::from(self.coordinators.jump(coordinator, seconds)?);
                 Ok(())
             }
-            Fault::WipeServers => self.lose_the_log(false),
+            Fault::RemoveStream => self.lose_the_log(false),
             Fault::RollBackServers => self.lose_the_log(true),
         }
     }
