@@ -115,7 +115,7 @@ impl Leading {
     fn remember(&self, home: &dyn Home) {
         let Some(place) = home.replica() else { return };
         let seen = Seen { epoch: place.epoch, sequence: place.sequence, hash: place.hash };
-        if let Err(error) = seen.keep(&self.store) {
+        if let Err(error) = seen.keep(&self.store, home.platform()) {
             tracing::warn!(%error, "where the log is could not be remembered beside the store");
         }
     }

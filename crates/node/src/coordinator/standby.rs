@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cahoots_core::NodeId;
+use cahoots_core::drive::ServerNode;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 
@@ -30,6 +31,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// From here on it leads.
 pub(super) struct End {
+    pub(super) member: Member,
     pub(super) home: Box<Replicated>,
     pub(super) fold: Option<Fold>,
     pub(super) beacon: Box<dyn Beacon>,
@@ -43,8 +45,8 @@ enum Step {
 }
 
 /// A coordinator that stands by.
-pub(super) struct Standby<'a> {
-    member: &'a mut Member,
+pub(super) struct Standby {
+    member: Member,
     home: Option<Box<Replicated>>,
     fold: Option<Fold>,
     beacon: Option<Box<dyn Beacon>>,
@@ -62,8 +64,8 @@ pub(super) struct Standby<'a> {
     watch: Watch,
 }
 
-impl<'a> Standby<'a> {
-    pub(super) fn new(member: &'a mut Member) -> Standby<'a> {
+impl Standby {
+    pub(super) fn new(member: Member) -> Standby {
         let (sign, wall) = (member.platform.elapsed(), member.platform.wall().as_secs_f64());
         let mut standby = Standby {
             member,
@@ -101,27 +103,51 @@ impl<'a> Standby<'a> {
                     Err(mpsc::error::TryRecvError::Empty) => break,
                 }
             }
-            match self.step() {
-                Ok(Step::Read) => self.stalled = None,
-                Ok(Step::Nothing) => {
-                    self.stalled = None;
-                    std::thread::sleep(IDLE);
-                }
-                Ok(Step::Leads) => {
-                    let home = self.home.take().expect("it leads a log");
-                    let beacon = self.beacon.take().expect("opened with the log");
-                    return Ok(Some(End { home, fold: self.fold.take(), beacon }));
-                }
-                Err(NodeError::Store(StoreError::Unanswered { what, .. })) => self.unanswered(&what),
-                Err(NodeError::Store(StoreError::Behind { .. })) => {
-                    tracing::warn!(
-                        "the log begins later than where this coordinator was: it reads on from a snapshot"
-                    );
-                    (self.home, self.fold, self.looked, self.caught_up) = (None, None, None, false);
-                }
-                Err(error) => return Err(error),
+            match self.turn()? {
+                Some(Duration::ZERO) => {}
+                Some(pause) => std::thread::sleep(pause),
+                None => return Ok(Some(self.end())),
             }
         }
+    }
+
+    /// A step, and how long to wait before the next one; nothing where it leads.
+    pub(super) fn turn(&mut self) -> Result<Option<Duration>, NodeError> {
+        match self.step() {
+            Ok(Step::Read) => {
+                self.stalled = None;
+                Ok(Some(Duration::ZERO))
+            }
+            Ok(Step::Nothing) => {
+                self.stalled = None;
+                Ok(Some(IDLE))
+            }
+            Ok(Step::Leads) => Ok(None),
+            Err(NodeError::Store(StoreError::Unanswered { what, .. })) => {
+                self.unanswered(&what);
+                Ok(Some(SILENT))
+            }
+            Err(NodeError::Store(StoreError::Behind { .. })) => {
+                tracing::warn!(
+                    "the log begins later than where this coordinator was: it reads on from a snapshot"
+                );
+                (self.home, self.fold, self.looked, self.caught_up) = (None, None, None, false);
+                Ok(Some(Duration::ZERO))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Its machine, once the log has begun.
+    pub(super) fn machine(&mut self) -> Option<&mut dyn ServerNode> {
+        Some(&mut *self.fold.as_mut()?.machine)
+    }
+
+    /// What goes on as a leader.
+    pub(super) fn end(self) -> End {
+        let home = self.home.expect("it leads a log");
+        let beacon = self.beacon.expect("opened with the log");
+        End { member: self.member, home, fold: self.fold, beacon }
     }
 
     fn unanswered(&mut self, what: &str) {
@@ -129,7 +155,6 @@ impl<'a> Standby<'a> {
             tracing::warn!(what, "the log does not answer: this coordinator waits for it");
         }
         self.stalled.get_or_insert(self.member.platform.wall().as_secs_f64());
-        std::thread::sleep(SILENT);
     }
 
     fn step(&mut self) -> Result<Step, NodeError> {
@@ -184,7 +209,7 @@ impl<'a> Standby<'a> {
 
     /// The newest snapshot, and all that is to be had beside it.
     fn open(&mut self) -> Result<(), NodeError> {
-        let Member { config, replicas, platform, .. } = &mut *self.member;
+        let Member { config, replicas, platform, .. } = &mut self.member;
         let path = std::path::PathBuf::from(&replicas.servers);
         let unusable = |unusable| match unusable {
             Unusable::Silent(what) => StoreError::Unanswered { path: path.clone(), what }.into(),
@@ -197,13 +222,13 @@ impl<'a> Standby<'a> {
         let (mut home, snapshot) = Replicated::open(&path, replicas.key.clone(), engine, platform.clone())?;
         if replicas.accept_rollback {
             home.accept_rollback()?;
-            Seen::forget(&config.store);
-        } else if let Some(seen) = Seen::recall(&config.store) {
+            Seen::forget(&config.store, platform);
+        } else if let Some(seen) = Seen::recall(&config.store, platform) {
             home.remember(seen);
         }
         self.fold = match home.get("secret")? {
             None => None,
-            Some(_) => Some(begin(self.member, &home, snapshot.as_deref())?),
+            Some(_) => Some(begin(&self.member, &home, snapshot.as_deref())?),
         };
         self.home = Some(Box::new(home));
         Ok(())
@@ -218,7 +243,7 @@ impl<'a> Standby<'a> {
             self.leader = Some(leader);
         }
         if self.fold.is_none() && home.get("secret")?.is_some() {
-            self.fold = Some(begin(self.member, home, None)?);
+            self.fold = Some(begin(&self.member, home, None)?);
         }
         let Some(fold) = &mut self.fold else { return Ok(()) };
         let path = || home.path().to_path_buf();
@@ -271,7 +296,7 @@ impl<'a> Standby<'a> {
 
     fn remember(&self, home: &Replicated) {
         if let Some(seen) = home.seen().filter(|_| home.is_all_there())
-            && let Err(error) = seen.keep(&self.member.config.store)
+            && let Err(error) = seen.keep(&self.member.config.store, &self.member.platform)
         {
             tracing::warn!(%error, "where the log is could not be remembered beside the store");
         }
@@ -287,7 +312,7 @@ impl<'a> Standby<'a> {
         }
     }
 
-    fn handle(&mut self, command: Command) {
+    pub(super) fn handle(&mut self, command: Command) {
         self.watch.at(self.member.platform.wall().as_secs_f64());
         let refused = || NodeError::Request(format!("{}; ask there", self.words()));
         match command {
@@ -345,7 +370,7 @@ impl<'a> Standby<'a> {
     }
 
     fn status(&self) -> CoordinatorStatus {
-        let Member { config, replicas, .. } = &*self.member;
+        let Member { config, replicas, .. } = &self.member;
         let place = self.home.as_ref().and_then(|home| home.replica());
         let replica = place.map(|place| ReplicaStatus::of(&place, &replicas.name, &replicas.servers));
         let replica = replica.unwrap_or_else(|| ReplicaStatus {

@@ -333,7 +333,7 @@ impl Home for Replicated {
     }
 
     fn wants_snapshot(&self, _every: u64) -> bool {
-        self.logged > (LONG * self.kept).max(SHORT)
+        self.logged > self.platform.long_log().unwrap_or((LONG * self.kept).max(SHORT))
     }
 
     fn entries(&self) -> u64 {
