@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::core::Core;
 use super::looking::Look;
 use super::{Command, Digest};
+use crate::platform::Bug;
 use crate::replica::{Beacon, Pulse, Seen};
 use crate::store::{Batch, Home, StoreError};
 use crate::transport::{confirm_kept, refusal};
@@ -190,6 +191,9 @@ impl Core {
         self.watch.at(now);
         if self.stalled.is_none() {
             tracing::warn!(what, "the log does not answer: nothing is taken until it does");
+        }
+        if self.store.platform().has(Bug::SendEarly) {
+            self.send();
         }
         let since = *self.stalled.get_or_insert(now);
         while let Some(command) = self.inbox.as_mut().and_then(|inbox| inbox.try_recv().ok()) {

@@ -17,6 +17,7 @@ use super::replicas::Member;
 use super::watch::Watch;
 use super::{Command, CoordinatorStatus, Digest, Health};
 use crate::error::NodeError;
+use crate::platform::Bug;
 use crate::replica::{Beacon, Pulse, Read, Replicated, Seen, Unusable};
 use crate::secret;
 use crate::store::{Home, StoreError};
@@ -247,7 +248,8 @@ impl Standby {
         }
         let Some(fold) = &mut self.fold else { return Ok(()) };
         let path = || home.path().to_path_buf();
-        for entry in batch.entries() {
+        let skipped = self.member.platform.has(Bug::SkipInput) && sequence % 8 == 0;
+        for entry in batch.entries().iter().skip(usize::from(skipped)) {
             fold.take(entry, &self.member.platform).map_err(|what| StoreError::Broken {
                 path: path(),
                 what: format!("message {sequence}: {what}"),

@@ -75,6 +75,12 @@ pub enum Bug {
     ReuseNoise,
     /// What is kept of decisions for an app is not written.
     ForgetTicket,
+    /// A leader sends what its log has not acknowledged.
+    SendEarly,
+    /// A coordinator that stands by skips an input now and then.
+    SkipInput,
+    /// A client forgets what was confirmed before a snapshot covers it.
+    ForgetUncovered,
 }
 
 impl Platform {
