@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use cahoots_core::Tick;
 
-use crate::platform::Platform;
+use crate::platform::{Bug, Platform};
 
 /// Tells the tick.
 #[derive(Clone, Debug)]
@@ -46,6 +46,11 @@ impl Clock {
     /// Time that has passed, whatever the wall clock says.
     pub(crate) fn elapsed(&self) -> Duration {
         self.platform.elapsed()
+    }
+
+    /// Was this fault planted?
+    pub(crate) fn has(&self, bug: Bug) -> bool {
+        self.platform.has(bug)
     }
 
     /// A replayed input happened at this tick.

@@ -6,7 +6,7 @@ use std::path::Path;
 use cahoots_core::Keys;
 
 pub use crate::client::inside::{Durable, Parted, SteppedClient};
-pub use crate::coordinator::inside::SteppedCoordinator;
+pub use crate::coordinator::inside::{SteppedCoordinator, SteppedReplica};
 use crate::error::NodeError;
 pub use crate::http::inside::{abandon_body, arms_body, decide_body, reward_body};
 pub use crate::platform::{Bug, File, Opening, Platform, Simulated, SimulatedFile};

@@ -1,12 +1,12 @@
 //! A stream that several machines would keep, as a model: it loses answers, answers from the past, is written by another in between,
-//! and goes back, when it is told to.
+//! goes back, and has bits that are others, when it is told to.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cahoots_node::replica::{Engine, Extent, Found, Silence, Unsure};
 
-/// What happens to the next question, and then no more.
+/// What happens to the next question of its kind, and then no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// An append is stored, and its answer lost.
@@ -19,17 +19,27 @@ pub enum Fault {
     FromThePast(u64),
     /// No answer at all.
     Silent,
+    /// A replica answers with a message in which a bit is another; whoever leads the stream has the right one.
+    FlippedRead,
     /// An object is kept with a bit flipped.
     FlippedObject,
+    /// An object is not found, though it is there.
+    Absent,
+    /// No answer to what is asked of objects.
+    SilentObjects,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Kept {
     first: u64,
     messages: Vec<Vec<u8>>,
     objects: BTreeMap<String, Vec<u8>>,
-    faults: Vec<Fault>,
     late: Option<(u32, u64, Vec<u8>)>,
+    /// What was trimmed, for who wants to know it all.
+    before: BTreeMap<u64, Vec<u8>>,
+    /// Messages whose bits are others, and objects.
+    flipped: Vec<u64>,
+    spoilt: Vec<String>,
 }
 
 impl Kept {
@@ -45,8 +55,17 @@ impl Kept {
         fits
     }
 
-    /// The fault of this question, if it has one of these.
-    fn fault(&mut self, of: impl Fn(Fault) -> bool) -> Option<Fault> {
+    fn at(&self, sequence: u64) -> Option<&Vec<u8>> {
+        self.messages.get(sequence.checked_sub(self.first)? as usize)
+    }
+
+    fn flip(&mut self, sequence: u64) {
+        let place = (sequence - self.first) as usize;
+        flip(&mut self.messages[place]);
+    }
+
+    /// Time goes on for an append that is late.
+    fn asked(&mut self) {
         if let Some((left, expected, message)) = self.late.take() {
             if left == 0 {
                 self.store(expected, &message);
@@ -54,52 +73,133 @@ impl Kept {
                 self.late = Some((left - 1, expected, message));
             }
         }
-        let place = self.faults.iter().position(|fault| of(*fault))?;
-        Some(self.faults.remove(place))
-    }
-
-    fn read(&mut self) -> Result<u64, Silence> {
-        match self.fault(|fault| matches!(fault, Fault::Silent | Fault::FromThePast(_))) {
-            Some(Fault::FromThePast(messages)) => Ok(self.last().saturating_sub(messages)),
-            Some(_) => Err(Silence("silence".into())),
-            None => Ok(self.last()),
-        }
     }
 }
 
-/// One coordinator's way to a stream that it shares with others.
+fn flip(bytes: &mut [u8]) {
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+}
+
+#[derive(Debug, Default)]
+struct Way {
+    faults: Vec<Fault>,
+    cut: bool,
+}
+
+/// One coordinator's way to a stream that it shares with others; clones are the same way.
 #[derive(Clone, Debug)]
-pub struct Stream(Arc<Mutex<Kept>>);
+pub struct Stream {
+    kept: Arc<Mutex<Kept>>,
+    way: Arc<Mutex<Way>>,
+    /// Whoever looks from outside is no part of what happens.
+    looks: bool,
+}
 
 impl Default for Stream {
     fn default() -> Self {
-        Stream(Arc::new(Mutex::new(Kept { first: 1, ..Kept::default() })))
+        let kept = Kept { first: 1, ..Kept::default() };
+        Stream { kept: Arc::new(Mutex::new(kept)), way: Arc::default(), looks: false }
     }
 }
 
+/// A copy of all that is kept, to be put back.
+#[derive(Clone, Debug)]
+pub struct Copied(Kept);
+
 impl Stream {
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn way(&self) -> MutexGuard<'_, Way> {
+        self.way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The way of another coordinator, with faults of its own.
+    pub fn of_another(&self) -> Stream {
+        Stream { kept: self.kept.clone(), way: Arc::default(), looks: false }
+    }
+
+    /// The way of someone who watches: nothing goes wrong, and nothing happens because of it.
+    pub fn from_outside(&self) -> Stream {
+        Stream { kept: self.kept.clone(), way: Arc::default(), looks: true }
     }
 
     /// The next question of its kind goes wrong.
     pub fn fails(&self, fault: Fault) {
-        self.kept().faults.push(fault);
+        self.way().faults.push(fault);
     }
 
-    /// The last so many messages are gone, though they were acknowledged.
-    pub fn goes_back(&self, messages: usize) {
+    /// Nothing that was to go wrong does any more.
+    pub fn heals(&self) {
+        *self.way() = Way::default();
+    }
+
+    /// Nobody answers on this way, or somebody does again.
+    pub fn is_cut(&self, cut: bool) {
+        self.way().cut = cut;
+    }
+
+    /// The last so many messages are gone, though they were acknowledged. Gives how many were.
+    pub fn goes_back(&self, messages: usize) -> usize {
         let mut kept = self.kept();
-        let left = kept.messages.len().saturating_sub(messages);
-        kept.messages.truncate(left);
+        let before = kept.messages.len();
+        kept.messages.truncate(before.saturating_sub(messages));
+        kept.late = None;
+        before - kept.messages.len()
+    }
+
+    /// All that is kept.
+    pub fn copy(&self) -> Copied {
+        Copied(self.kept().clone())
+    }
+
+    /// An older copy takes the place of all that is kept, or of the messages alone: objects are kept elsewhere.
+    pub fn put_back(&self, copy: &Copied, objects: bool) {
+        let mut kept = self.kept();
+        let now = std::mem::replace(&mut *kept, copy.0.clone());
+        kept.late = None;
+        if !objects {
+            kept.objects = now.objects;
+        }
+    }
+
+    /// Whether a copy has the objects that whoever begins anew would begin at: the newest, or the one before it.
+    pub fn could_begin_at(&self, copy: &Copied) -> bool {
+        self.kept().objects.keys().rev().take(2).all(|name| copy.0.objects.contains_key(name))
     }
 
     /// A bit of a message is another.
     pub fn flips(&self, sequence: u64) {
         let mut kept = self.kept();
-        let place = (sequence - kept.first) as usize;
-        let middle = kept.messages[place].len() / 2;
-        kept.messages[place][middle] ^= 1;
+        kept.flip(sequence);
+        kept.flipped.push(sequence);
+    }
+
+    /// All messages are again what was written, where any were not; gives whether there were any.
+    pub fn is_repaired(&self) -> bool {
+        let mut kept = self.kept();
+        let flipped = std::mem::take(&mut kept.flipped);
+        for sequence in flipped.iter().filter(|sequence| kept.at(**sequence).is_some()).collect::<Vec<_>>() {
+            kept.flip(*sequence);
+        }
+        for sequence in &flipped {
+            if let Some(message) = kept.before.get_mut(sequence) {
+                flip(message);
+            }
+        }
+        !flipped.is_empty()
+    }
+
+    /// A bit of the newest object is another, unless it is the only one that is whole.
+    pub fn flips_object(&self) {
+        let kept = &mut *self.kept();
+        let whole = kept.objects.keys().filter(|name| !kept.spoilt.contains(name)).count();
+        if let Some(mut newest) = kept.objects.last_entry().filter(|_| whole > 1) {
+            kept.spoilt.push(newest.key().clone());
+            flip(newest.get_mut());
+        }
     }
 
     /// How long it is, from the first message that is left.
@@ -108,17 +208,61 @@ impl Stream {
         Extent { first: kept.first, last: kept.last() }
     }
 
+    /// A stream with all messages that this one ever had, trimmed or not, from the first on; nothing where some are
+    /// nowhere.
+    pub fn untrimmed(&self) -> Option<Stream> {
+        let kept = self.kept();
+        let all = kept.before.clone().into_iter().chain((kept.first..).zip(kept.messages.iter().cloned()));
+        let all: Vec<(u64, Vec<u8>)> = all.collect();
+        let whole = all.iter().zip(1..).all(|((at, _), place)| *at == place);
+        let stream = Stream::default().from_outside();
+        stream.kept().messages = all.into_iter().map(|(_, message)| message).collect();
+        whole.then_some(stream)
+    }
+
     /// How many objects there are.
     pub fn objects(&self) -> usize {
         self.kept().objects.len()
+    }
+
+    /// The fault of this question, if it has one of these.
+    fn fault(&self, kept: &mut Kept, of: impl Fn(Fault) -> bool) -> Option<Fault> {
+        if self.looks {
+            return None;
+        }
+        let mut way = self.way();
+        if way.cut {
+            return Some(Fault::Silent);
+        }
+        kept.asked();
+        let place = way.faults.iter().position(|fault| of(*fault))?;
+        Some(way.faults.remove(place))
+    }
+
+    /// The last message, as far as whoever answers a read knows.
+    fn end(&self, kept: &mut Kept) -> Result<u64, Silence> {
+        match self.fault(kept, |fault| matches!(fault, Fault::Silent | Fault::FromThePast(_))) {
+            Some(Fault::FromThePast(messages)) => Ok(kept.last().saturating_sub(messages)),
+            Some(_) => Err(Silence("silence".into())),
+            None => Ok(kept.last()),
+        }
+    }
+
+    /// What is asked of objects is answered, perhaps.
+    fn objects_answer(&self, kept: &mut Kept) -> Result<(), Silence> {
+        match self.fault(kept, |fault| fault == Fault::SilentObjects) {
+            Some(_) => Err(Silence("silence".into())),
+            None => Ok(()),
+        }
     }
 }
 
 impl Engine for Stream {
     fn append(&mut self, expected: u64, message: &[u8]) -> Result<(), Unsure> {
         let mut kept = self.kept();
-        let appends = |fault| !matches!(fault, Fault::FromThePast(_) | Fault::FlippedObject);
-        let fault = kept.fault(appends);
+        let appends =
+            |fault| matches!(fault, Fault::LostAnswer | Fault::LostQuestion | Fault::Late(_) | Fault::Silent);
+        let fault = self.fault(&mut kept, appends);
         match fault {
             Some(Fault::LostQuestion | Fault::Silent) => return Err(Unsure("silence".into())),
             Some(Fault::Late(questions)) => {
@@ -137,40 +281,48 @@ impl Engine for Stream {
 
     fn get(&mut self, sequence: u64) -> Result<Found, Silence> {
         let mut kept = self.kept();
-        let last = kept.read()?;
-        if sequence > last || sequence < kept.first {
-            return Ok(Found::Nothing);
-        }
-        let place = (sequence - kept.first) as usize;
-        Ok(Found::Message(kept.messages[place].clone()))
+        let last = self.end(&mut kept)?;
+        let message = kept.at(sequence).filter(|_| sequence <= last);
+        Ok(message.map_or(Found::Nothing, |message| Found::Message(message.clone())))
     }
 
     fn extent(&mut self) -> Result<Extent, Silence> {
         let mut kept = self.kept();
-        let last = kept.read()?;
-        Ok(Extent { first: kept.first, last })
+        let last = self.end(&mut kept)?;
+        Ok(Extent { first: kept.first.min(last + 1), last })
     }
 
     fn read(&mut self, from: u64) -> Result<Vec<(u64, Vec<u8>)>, Silence> {
         let mut kept = self.kept();
-        let last = kept.read()?;
-        let from = from.max(kept.first);
-        let messages = (from..=last).take(3);
-        Ok(messages.map(|at| (at, kept.messages[(at - kept.first) as usize].clone())).collect())
+        let last = self.end(&mut kept)?;
+        // What was trimmed is not stepped over.
+        let found = (from..=last).map_while(|at| Some((at, kept.at(at)?.clone())));
+        let mut found: Vec<(u64, Vec<u8>)> = found.take(3).collect();
+        if let Some((_, message)) = found.last_mut()
+            && self.fault(&mut kept, |fault| fault == Fault::FlippedRead).is_some()
+        {
+            flip(message);
+        }
+        Ok(found)
     }
 
     fn trim(&mut self, first: u64) -> Result<(), Silence> {
         let mut kept = self.kept();
+        self.objects_answer(&mut kept)?;
         let gone = (first.saturating_sub(kept.first) as usize).min(kept.messages.len());
-        kept.messages.drain(..gone);
-        kept.first += gone as u64;
+        let trimmed: Vec<Vec<u8>> = kept.messages.drain(..gone).collect();
+        let from = kept.first;
+        kept.before.extend((from..).zip(trimmed));
+        // Beyond the end, the end is raised: numbers go on from there.
+        kept.first = kept.first.max(first);
         Ok(())
     }
 
     fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), Silence> {
         let mut kept = self.kept();
+        self.objects_answer(&mut kept)?;
         let mut bytes = bytes.to_vec();
-        if kept.fault(|fault| fault == Fault::FlippedObject).is_some() {
+        if self.fault(&mut kept, |fault| fault == Fault::FlippedObject).is_some() {
             bytes[30] ^= 1;
         }
         kept.objects.insert(name.into(), bytes);
@@ -178,15 +330,22 @@ impl Engine for Stream {
     }
 
     fn fetch(&mut self, name: &str) -> Result<Option<Vec<u8>>, Silence> {
-        Ok(self.kept().objects.get(name).cloned())
+        let mut kept = self.kept();
+        self.objects_answer(&mut kept)?;
+        let absent = self.fault(&mut kept, |fault| fault == Fault::Absent).is_some();
+        Ok(kept.objects.get(name).filter(|_| !absent).cloned())
     }
 
     fn names(&mut self) -> Result<Vec<String>, Silence> {
-        Ok(self.kept().objects.keys().cloned().collect())
+        let mut kept = self.kept();
+        self.objects_answer(&mut kept)?;
+        Ok(kept.objects.keys().cloned().collect())
     }
 
     fn remove(&mut self, name: &str) -> Result<(), Silence> {
-        self.kept().objects.remove(name);
+        let mut kept = self.kept();
+        self.objects_answer(&mut kept)?;
+        kept.objects.remove(name);
         Ok(())
     }
 

@@ -5,7 +5,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cahoots_testkit::nats::{Fault, NatsRound, Outcome, Server};
+use cahoots_node::control::{self, Order};
+use cahoots_testkit::nats::{Coordinators, Fault, NatsCluster, NatsRound, Outcome, Server, Serving};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -62,4 +63,36 @@ fn servers_come_and_go() {
 fn a_log_that_has_lost_its_end_stops_all_and_clients_bring_back_what_is_missing() {
     let outcome = suffer(&[Fault::RollBackServers, Fault::RemoveStream]);
     assert_eq!((outcome.harm.disks, outcome.harm.halts), (3, 2), "{outcome}");
+}
+
+#[test]
+fn who_stands_by_says_who_knows_the_members_and_who_leads_ends_though_no_server_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut servers = NatsCluster::start(folder.path(), 1).unwrap();
+    let terms = Serving {
+        serve: "[algorithm]\nkind = \"async-linucb\"\n[setting]\nusers = 2\ndim = 2\narms = 2\n"
+            .parse()
+            .unwrap(),
+        lease: 1.0,
+        single: true,
+        monitor: servers.monitor_urls(),
+    };
+    let exe = Path::new(env!("CARGO_BIN_EXE_cahoots-node"));
+    let mut coordinators = Coordinators::new(exe, folder.path(), terms).unwrap();
+    (0..2).for_each(|_| drop(coordinators.add(&servers.urls()).unwrap()));
+    coordinators.start_all().unwrap();
+    let leader = coordinators.await_one_leader(60 * SECOND).unwrap();
+    let members = |i: usize| {
+        let store = folder.path().join(format!("{}.store", coordinators.name(i)));
+        control::ask(&store, &Order::Members)
+    };
+    assert_eq!(members(leader).unwrap().unwrap(), serde_json::json!([]));
+    let refused = members(1 - leader).unwrap_err().to_string();
+    assert!(refused.contains(&format!("ask {}", coordinators.name(leader))), "{refused}");
+
+    servers.freeze(0);
+    let said = coordinators.stop(leader).unwrap_err();
+    assert!(said.contains("does not answer") || said.contains("no answer"), "{said}");
+    servers.thaw(0);
+    coordinators.stop(1 - leader).unwrap();
 }

@@ -1,7 +1,9 @@
 //! A client without threads and without a network: whoever holds it takes its steps, one by one.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cahoots_core::NodeId;
 use cahoots_core::decision::Taken;
@@ -10,6 +12,7 @@ use cahoots_core::link::Ends;
 use tokio::sync::{mpsc, oneshot};
 
 use super::flusher::{Flusher, Written};
+use super::link::addresses::Addresses;
 use super::link::{Ended, Next};
 use super::{Ack, Client, ClientConfig, NewArm, Reward, Shared, Which};
 use crate::books::Books;
@@ -25,6 +28,8 @@ pub type Durable = oneshot::Receiver<Result<(), String>>;
 pub struct SteppedClient {
     client: Client,
     flusher: Flusher,
+    /// Where its coordinators are, if it knows of several; and whether one of them has let it in since it last called.
+    calling: RefCell<Option<(Addresses, bool)>>,
 }
 
 /// How a session ended, and what follows.
@@ -42,7 +47,10 @@ impl SteppedClient {
     /// Opens the store and replays what a kill interrupted.
     pub fn open(config: &ClientConfig, platform: &Platform) -> Result<SteppedClient, NodeError> {
         let (shared, flusher) = Client::prepare(config, platform)?;
-        Ok(SteppedClient { client: Client { shared, threads: Vec::new() }, flusher })
+        let addresses =
+            config.coordinator.as_ref().map(|all| (Addresses::new(all, config.longest_pause), false));
+        let calling = RefCell::new(addresses);
+        Ok(SteppedClient { client: Client { shared, threads: Vec::new() }, flusher, calling })
     }
 
     /// What its app sees.
@@ -108,6 +116,23 @@ impl SteppedClient {
         self.flusher.finish(&self.client.shared)
     }
 
+    /// Which of its coordinators it calls next.
+    pub fn address(&self) -> Option<String> {
+        self.calling.borrow().as_ref().map(|(addresses, _)| addresses.current().into())
+    }
+
+    /// After how long, at most.
+    pub fn pause(&self) -> Duration {
+        self.calling.borrow_mut().as_mut().map_or(Duration::ZERO, |(addresses, _)| addresses.pause())
+    }
+
+    /// Of what was confirmed, so many bytes are remembered from now on, beside what its coordinators may lose.
+    pub fn remember(&self, bytes: usize) {
+        if let Some(member) = &mut self.shared().lock().member {
+            member.machine.queues().remember(bytes);
+        }
+    }
+
     /// What it says first.
     pub fn hello(&self) -> Frame {
         self.shared().hello()
@@ -115,7 +140,12 @@ impl SteppedClient {
 
     /// The first frame of a session.
     pub fn greeted(&self, first: Frame, frames: mpsc::Sender<Frame>) -> Result<(), Parted> {
-        self.shared().greeted(Some(first), frames).map_err(|ended| self.parted(ended))
+        self.shared().greeted(Some(first), frames).map_err(|ended| self.parted(ended))?;
+        if let Some((addresses, greeted)) = &mut *self.calling.borrow_mut() {
+            addresses.greeted();
+            *greeted = true;
+        }
+        Ok(())
     }
 
     /// Any other frame; `false` when nothing is taken any more.
@@ -133,7 +163,15 @@ impl SteppedClient {
             Ended::Broken(reason) | Ended::Elsewhere { reason, .. } => (reason.clone(), false),
             Ended::Refused(reason) | Ended::Declined(reason) => (reason.clone(), true),
         };
-        Parted { reason, refused, again: self.shared().parted(ended) != Next::GiveUp }
+        let mut calling = self.calling.borrow_mut();
+        let Some((addresses, greeted)) = &mut *calling else {
+            return Parted { reason, refused, again: self.shared().parted(ended) != Next::GiveUp };
+        };
+        let next = self.shared().parted(addresses.failed(ended));
+        if !std::mem::take(greeted) && next == Next::LongPause {
+            addresses.wait_long();
+        }
+        Parted { reason, refused, again: next != Next::GiveUp }
     }
 
     /// Messages that it refused since it was started.

@@ -1,7 +1,7 @@
 //! Keeping in touch with the coordinator: connect, greet, send again what is
 //! not confirmed, and start over when the connection breaks.
 
-mod addresses;
+pub(super) mod addresses;
 mod welcome;
 
 use std::sync::Arc;

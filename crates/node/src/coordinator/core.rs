@@ -105,8 +105,12 @@ impl Core {
         self.inbox = Some(inbox);
         let mut stop = false;
         while !stop {
-            let Some(first) = self.next(true) else { break };
-            let mut next = Some(first);
+            // It may have been told so while the log did not answer.
+            stop = self.stopping;
+            let mut next = if stop { None } else { self.next(true) };
+            if next.is_none() && !stop {
+                break;
+            }
             for _ in 0..BATCH {
                 match next {
                     None => break,
@@ -119,6 +123,7 @@ impl Core {
             if let Some(over) = next {
                 self.held.push_front(over);
             }
+            self.stopping = stop;
             self.commit(stop)?;
             self.send();
         }
@@ -144,13 +149,16 @@ impl Core {
     pub(super) fn commit(&mut self, stop: bool) -> Result<(), NodeError> {
         self.advance();
         self.note_moves();
-        self.flush(stop).map_err(|error| {
-            let reason = format!("the coordinator has stopped: {error}");
-            for connected in self.members.connected.values() {
-                let _ = connected.outbox.send(refusal(&reason, false));
-            }
-            error.into()
-        })
+        self.flush(stop).map_err(|error| self.fails(error))
+    }
+
+    /// Whoever is here is told that it goes on no longer.
+    pub(super) fn fails(&self, error: StoreError) -> NodeError {
+        let reason = format!("the coordinator has stopped: {error}");
+        for connected in self.members.connected.values() {
+            let _ = connected.outbox.send(refusal(&reason, false));
+        }
+        error.into()
     }
 
     pub(super) fn handle(&mut self, command: Command) {
@@ -409,6 +417,19 @@ impl Core {
 
     /// One commit for everything that came.
     pub(super) fn flush(&mut self, stop: bool) -> Result<(), StoreError> {
+        let Some(batch) = self.gather(stop) else { return Ok(()) };
+        let mut committed = self.store.commit(&batch);
+        // Whether it counts is not known: nothing may follow before it is.
+        while let Err(StoreError::Unanswered { what, .. }) = &committed
+            && self.wait_for_the_log(what)
+        {
+            committed = self.store.settle();
+        }
+        self.flushed(batch, committed)
+    }
+
+    /// All that is to be committed now, if there is anything.
+    pub(super) fn gather(&mut self, stop: bool) -> Option<Batch> {
         // What members tell of themselves goes with commits that are made anyway.
         if !self.batch.is_empty() || stop {
             self.save_told();
@@ -426,31 +447,33 @@ impl Core {
             }
         }
         self.prove(&mut batch);
-        if !batch.is_empty() {
-            if self.watch.traffic != self.watch.stored {
-                self.watch.stored = self.watch.traffic;
-                let traffic = postcard::to_stdvec(&self.watch.traffic).expect("numbers can be written");
-                batch.set(Traffic::KEY, traffic);
-            }
-            let written = batch.has_snapshot();
-            let mut committed = self.store.commit(&batch);
-            // Whether it counts is not known: nothing may follow before it is.
-            while let Err(StoreError::Unanswered { what, .. }) = &committed
-                && self.wait_for_the_log(what)
-            {
-                committed = self.store.settle();
-            }
-            self.stalled = None;
-            if let Err(error) = committed {
-                // What was taken is not forgotten: whoever commits next begins with it, or fails too.
-                self.batch = batch;
-                return Err(error);
-            }
-            self.status.commits += 1;
-            if written {
-                tracing::info!(commits = self.store.commits(), bytes = self.store.size(), "snapshot written");
-                self.snapshot_was_kept();
-            }
+        if batch.is_empty() {
+            return None;
+        }
+        if self.watch.traffic != self.watch.stored {
+            self.watch.stored = self.watch.traffic;
+            let traffic = postcard::to_stdvec(&self.watch.traffic).expect("numbers can be written");
+            batch.set(Traffic::KEY, traffic);
+        }
+        Some(batch)
+    }
+
+    /// It is known what became of what was gathered.
+    pub(super) fn flushed(
+        &mut self,
+        batch: Batch,
+        committed: Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.stalled = None;
+        if let Err(error) = committed {
+            // What was taken is not forgotten: whoever commits next begins with it, or fails too.
+            self.batch = batch;
+            return Err(error);
+        }
+        self.status.commits += 1;
+        if batch.has_snapshot() {
+            tracing::info!(commits = self.store.commits(), bytes = self.store.size(), "snapshot written");
+            self.snapshot_was_kept();
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! A coordinator without a thread and without a network: whoever holds it takes its steps, one by one.
 
+mod replica;
+
 use std::path::Path;
 
 use cahoots_core::NodeId;
@@ -15,6 +17,8 @@ use crate::identity::Peer;
 use crate::platform::Platform;
 use crate::transport::proto::Frame;
 use crate::transport::{Inbound, Session};
+
+pub use self::replica::SteppedReplica;
 
 /// A coordinator whose steps are taken by hand: commands, then a commit, then what leaves.
 pub struct SteppedCoordinator(Core);

@@ -12,6 +12,7 @@ use super::looking::Look;
 use super::replica::Stalled;
 use super::replicas::Replicas;
 use super::{Command, Digest};
+use crate::platform::Bug;
 use crate::replica::{Beacon, Pulse, Seen};
 use crate::store::{Batch, Home, StoreError};
 use crate::transport::{confirm_kept, refusal};
@@ -120,7 +121,7 @@ impl Leading {
     fn remember(&self, home: &dyn Home) {
         let Some(place) = home.replica() else { return };
         let seen = Seen { epoch: place.epoch, sequence: place.sequence, hash: place.hash };
-        if let Err(error) = seen.keep(&self.store) {
+        if let Err(error) = seen.keep(&self.store, home.platform()) {
             tracing::warn!(%error, "where the log is could not be remembered beside the store");
         }
     }
@@ -196,6 +197,9 @@ impl Core {
         if self.stalled.is_none() {
             tracing::warn!(what, "the log does not answer: nothing is taken until it does");
         }
+        if self.store.platform().has(Bug::SendEarly) {
+            self.send();
+        }
         let stalled = self.stalled.get_or_insert_with(|| Stalled::now(self.store.platform()));
         stalled.heard = what.into();
         let since = stalled.counted;
@@ -219,7 +223,8 @@ impl Core {
                 self.members.drop_client(client);
             }
         }
-        !self.stopping
+        // Who stops waits a moment for what it has begun to write; nobody was told of it.
+        !self.stopping || passed.saturating_sub(since) < PATIENCE
     }
 
     /// What the machine amounts to.

@@ -233,7 +233,7 @@ impl Coordinator {
     pub fn replicated(config: CoordinatorConfig, replicas: Replicas) -> Result<Coordinator, NodeError> {
         let (tick, limits) = (config.tick, config.limits.clone());
         let security = config.security.clone();
-        let mut member = replicas::Member::new(config, replicas)?;
+        let member = replicas::Member::new(config, replicas, Platform::System)?;
         Coordinator::around(move |inbox| member.run(inbox), tick, limits, security)
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::Coordinator;
+use super::{Coordinator, Role};
 use crate::control::Order;
 use crate::error::NodeError;
 
@@ -19,7 +19,10 @@ impl Coordinator {
                     status.ok_or_else(|| NodeError::Stopped("the coordinator has stopped".into()))?;
                 serde_json::to_value(status).map_err(|e| NodeError::Stopped(e.to_string()))
             }
-            Order::Members => written(self.members().await?),
+            Order::Members => {
+                self.knows_members().await?;
+                written(self.members().await?)
+            }
             Order::Remove { client, forget: false } => {
                 self.remove(client).await.map(|()| json!({ "removed": client }))
             }
@@ -68,6 +71,20 @@ impl Coordinator {
             Order::Drain { .. } => {
                 Err(NodeError::Request("a coordinator has nothing to drain: ask a client".into()))
             }
+        }
+    }
+
+    /// Who stands by knows the log and nobody's connections.
+    async fn knows_members(&self) -> Result<(), NodeError> {
+        let replica = self.status().await.and_then(|status| status.replica);
+        match replica.filter(|replica| replica.role != Role::Leading) {
+            None => Ok(()),
+            Some(replica) => Err(NodeError::Request(match replica.leader {
+                Some(leader) => format!(
+                    "this coordinator stands by, and only who leads knows the members: ask {leader}, with its file"
+                ),
+                None => "this coordinator stands by, and only who leads knows the members; it has not heard who that is yet".into(),
+            })),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! One of several coordinators: it reads what the leader writes, and leads when nobody else does.
 
-use std::fs::File;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -8,10 +7,10 @@ use tokio::sync::{mpsc, oneshot};
 use super::core::Core;
 use super::leading::Leading;
 use super::opening::Prepared;
-use super::standby::{End, Standby};
+use super::standby::Standby;
 use super::{Command, CoordinatorConfig};
 use crate::error::NodeError;
-use crate::platform::Platform;
+use crate::platform::{File, Opening, Platform};
 use crate::prior::Beginning;
 use crate::replica::{Keeper, LogKey};
 use crate::secret;
@@ -49,25 +48,27 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) fn new(config: CoordinatorConfig, replicas: Replicas) -> Result<Member, NodeError> {
+    pub(super) fn new(
+        config: CoordinatorConfig,
+        replicas: Replicas,
+        platform: Platform,
+    ) -> Result<Member, NodeError> {
         config.terms.live(&config.known)?.deployable(&config.terms)?;
         if config.terms.lockstep.is_some() {
             return Err(NodeError::Config("a run in lockstep has no replicas: leave out `log`".into()));
         }
-        let platform = Platform::System;
         let instance = secret::number(&platform)?;
-        let lock = locked(&config)?;
+        let lock = locked(&config, &platform)?;
         Ok(Member { config, replicas, platform, instance, _lock: lock })
     }
 
     /// Stands by and leads, in turns, until it is told to stop or cannot go on.
-    pub(super) fn run(&mut self, mut inbox: mpsc::Receiver<Command>) -> Result<(), NodeError> {
+    pub(super) fn run(self, mut inbox: mpsc::Receiver<Command>) -> Result<(), NodeError> {
+        let mut member = self;
         loop {
-            let End { home, fold, beacon } = match Standby::new(self).stand(&mut inbox)? {
-                Some(end) => end,
-                None => return Ok(()),
-            };
-            let mut core = match self.promoted(*home, fold, beacon) {
+            let Some(end) = Standby::new(member).stand(&mut inbox)? else { return Ok(()) };
+            member = end.member;
+            let mut core = match member.promoted(*end.home, end.fold, end.beacon) {
                 Err(NodeError::Store(StoreError::Fenced { .. })) => continue,
                 core => core?,
             };
@@ -93,7 +94,7 @@ impl Member {
     }
 
     /// From standing by to leading.
-    fn promoted(
+    pub(super) fn promoted(
         &self,
         mut home: crate::replica::Replicated,
         fold: Option<super::fold::Fold>,
@@ -122,14 +123,14 @@ impl Member {
 }
 
 /// Two processes must not share the paths beside a store.
-fn locked(config: &CoordinatorConfig) -> Result<File, NodeError> {
+fn locked(config: &CoordinatorConfig, platform: &Platform) -> Result<File, NodeError> {
     let mut path = config.store.as_os_str().to_owned();
     path.push(".lock");
     let unreachable = |source| StoreError::Unreachable { path: config.store.clone(), source };
-    let file = File::create(&path).map_err(unreachable)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::Busy { path: config.store.clone() }.into()),
-        Err(std::fs::TryLockError::Error(source)) => Err(unreachable(source).into()),
+    let file = platform.open(path.as_ref(), Opening::ToWrite).map_err(unreachable)?;
+    if file.try_lock().map_err(unreachable)? {
+        Ok(file)
+    } else {
+        Err(StoreError::Busy { path: config.store.clone() }.into())
     }
 }

@@ -50,6 +50,10 @@ pub trait Simulated: Debug + Send + Sync {
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
     /// By how much synced logs grow at once.
     fn room(&self) -> u64;
+    /// Bytes after which a log that others keep is long, if that is not for the log to say.
+    fn long_log(&self) -> Option<u64> {
+        None
+    }
     /// A store is about to make its commit of this number durable.
     fn committing(&self, store: &Path, number: u64, batch: &Batch);
     /// A fault that the node is to have, to see that it is found.
@@ -71,6 +75,12 @@ pub enum Bug {
     ReuseNoise,
     /// What is kept of decisions for an app is not written.
     ForgetTicket,
+    /// A leader sends what its log has not acknowledged.
+    SendEarly,
+    /// A coordinator that stands by skips an input now and then.
+    SkipInput,
+    /// A client forgets what was confirmed before a snapshot covers it.
+    ForgetUncovered,
 }
 
 impl Platform {
@@ -188,6 +198,14 @@ impl Platform {
         match self {
             Platform::System => ROOM,
             Platform::Simulated(platform) => platform.room(),
+        }
+    }
+
+    /// Bytes after which a log that others keep is long, where nobody could wait until it is.
+    pub fn long_log(&self) -> Option<u64> {
+        match self {
+            Platform::System => None,
+            Platform::Simulated(platform) => platform.long_log(),
         }
     }
 

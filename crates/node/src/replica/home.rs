@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::chain::{Broken, Chain};
 use super::engine::{Engine, Found, Silence};
@@ -17,6 +18,9 @@ use crate::store::{Batch, Home, Recovered, StoreError};
 const LONG: u64 = 8;
 const SHORT: u64 = 1 << 20;
 
+/// After so long without a commit, shorter than any lease, others may have written on a stream that went back.
+const QUIET: Duration = Duration::from_millis(500);
+
 /// The log of a coordinator, wherever it is kept.
 #[derive(Debug)]
 pub struct Replicated {
@@ -31,6 +35,8 @@ pub struct Replicated {
     values: BTreeMap<String, Vec<u8>>,
     /// What the batch without an answer will have changed.
     unsettled: Option<Batch>,
+    /// When something was last to be committed.
+    wrote: Duration,
     commits: u64,
     entries: u64,
     /// Bytes of the log since the snapshot, and of the snapshot.
@@ -96,6 +102,7 @@ impl Replicated {
             beginning: None,
             values,
             unsettled: None,
+            wrote: Duration::ZERO,
             commits,
             entries: 0,
             logged: 0,
@@ -199,6 +206,9 @@ impl Replicated {
     /// Begins an epoch behind what was read: `false` where somebody has written meanwhile. After [`StoreError::Unanswered`] it is
     /// called again, and tells.
     pub fn begin(&mut self, leader: &str) -> Result<bool, StoreError> {
+        if self.beginning.is_none() {
+            self.same_end()?;
+        }
         let begun = match &mut self.beginning {
             Some(writer) => writer.settle(&mut *self.engine),
             None => {
@@ -314,6 +324,10 @@ impl Home for Replicated {
         if batch.is_empty() {
             return Ok(());
         }
+        let now = self.platform.elapsed();
+        if now.saturating_sub(std::mem::replace(&mut self.wrote, now)) > QUIET {
+            self.same_end()?;
+        }
         let Some(writer) = &mut self.writer else {
             return Err(StoreError::Fenced { path: self.name.clone() });
         };
@@ -348,7 +362,7 @@ impl Home for Replicated {
     }
 
     fn wants_snapshot(&self, _every: u64) -> bool {
-        self.logged > (LONG * self.kept).max(SHORT)
+        self.logged > self.platform.long_log().unwrap_or((LONG * self.kept).max(SHORT))
     }
 
     fn entries(&self) -> u64 {

@@ -1,7 +1,8 @@
 //! What a coordinator remembers of a log that others keep: enough to notice that it went back.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+use crate::platform::{Opening, Platform};
 
 /// The last message that a coordinator has read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +24,8 @@ fn file(store: &Path) -> PathBuf {
 
 impl Seen {
     /// What was remembered; nothing where there is no file, or none that can be read.
-    pub fn recall(store: &Path) -> Option<Seen> {
-        let text = std::fs::read_to_string(file(store)).ok()?;
+    pub fn recall(store: &Path, platform: &Platform) -> Option<Seen> {
+        let text = String::from_utf8(platform.read(&file(store)).ok()?).ok()?;
         let mut words = text.split_whitespace();
         let (epoch, sequence) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
         let hex = words.next()?;
@@ -36,18 +37,18 @@ impl Seen {
     }
 
     /// Remembers: whole, or as before.
-    pub fn keep(&self, store: &Path) -> std::io::Result<()> {
+    pub fn keep(&self, store: &Path, platform: &Platform) -> std::io::Result<()> {
         let path = file(store);
         let draft = path.with_extension("seen-new");
         let hash: String = self.hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut written = std::fs::File::create(&draft)?;
-        writeln!(written, "{} {} {hash}", self.epoch, self.sequence)?;
+        let written = platform.open(&draft, Opening::Anew)?;
+        written.write_all_at(format!("{} {} {hash}\n", self.epoch, self.sequence).as_bytes(), 0)?;
         written.sync_data()?;
-        std::fs::rename(draft, path)
+        platform.rename(&draft, &path)
     }
 
     /// Forgets.
-    pub fn forget(store: &Path) {
-        let _ = std::fs::remove_file(file(store));
+    pub fn forget(store: &Path, platform: &Platform) {
+        let _ = platform.remove(&file(store));
     }
 }

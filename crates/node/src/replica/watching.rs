@@ -1,6 +1,8 @@
 //! Standing by at the end of a log: whether it is still the one that was read.
 
+use super::engine::Found;
 use super::home::Replicated;
+use super::record;
 use super::seen::Seen;
 use crate::store::{Home, StoreError};
 
@@ -20,7 +22,7 @@ impl Replicated {
         }
         if extent.last >= last {
             self.strikes = 0;
-            return Ok(());
+            return self.same_end();
         }
         self.strikes += 1;
         if self.strikes < STRIKES {
@@ -33,6 +35,24 @@ impl Replicated {
     /// Whether the last answer was that the stream ends before what was read: there is nothing to follow until that is settled.
     pub fn is_in_doubt(&self) -> bool {
         self.strikes > 0
+    }
+
+    /// Whether the last message is still the one that was read or written: a stream that went back and grew again to the same length has
+    /// another one there, and would take what follows the first. Where nobody answers, nothing is said against it.
+    pub(super) fn same_end(&mut self) -> Result<(), StoreError> {
+        let (last, hash) = (self.last(), self.hash());
+        let Ok(Found::Message(message)) = self.engine.get(last) else { return Ok(()) };
+        if record::hash(&message) == hash {
+            return Ok(());
+        }
+        let path = self.name.clone();
+        match record::open(&message, self.chain.key()) {
+            Ok(_) => {
+                let what = format!("message {last} was another one when this coordinator read or wrote it");
+                Err(StoreError::WentBack { path, what })
+            }
+            Err(what) => Err(StoreError::Broken { path, what: format!("message {last}: {what}") }),
+        }
     }
 
     /// From a start before this one: where the log must come to, unless it went back.

@@ -119,6 +119,12 @@ impl Writer {
                     )));
                 }
             }
+            // A stream that went back may have grown to this length again.
+            if let Ok(Found::Message(end)) = engine.get(self.last)
+                && record::hash(&end) != self.previous
+            {
+                return Err(Trouble::WentBack(format!("message {} is another one by now", self.last)));
+            }
             match engine.append(self.last, message) {
                 Ok(()) => self.advance(),
                 Err(unsure) => return Err(Trouble::Unanswered(unsure.0)),

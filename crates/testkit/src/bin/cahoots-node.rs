@@ -42,6 +42,10 @@ fn main() -> ExitCode {
                 }
             };
         }
+        ["replicated-faults", seeds, first] => return command::many_replicated(seeds, first),
+        ["replicated-fault", seed, without, decisions] => {
+            return command::one_replicated(seed, without, decisions);
+        }
         ["faults", seeds, first] => return command::many(seeds, first),
         ["fault", seed, without, decisions] => {
             commands::log();
@@ -50,7 +54,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cahoots-node serve FILE.toml | client FILE.toml | crowd URL FEDERATION CLIENTS HERE | soak KILLS SEED | \
-                 nats ROUNDS SEED | faults SEEDS FIRST | fault SEED WITHOUT DECISIONS"
+                 nats ROUNDS SEED | [replicated-]faults SEEDS FIRST | [replicated-]fault SEED WITHOUT DECISIONS"
             );
             return ExitCode::from(2);
         }

@@ -1,7 +1,8 @@
 //! What must be true in the end, whatever went wrong: the account that apps kept against what stores were given, what
 //! stores were given against what machines sent and took, and both against the sums that the coordinator has.
 
-mod replay;
+pub(super) mod replay;
+mod sums;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use cahoots_core::{DecisionId, NodeId};
 use cahoots_node::inside;
 
 use self::replay::{Shadow, replay};
+pub(super) use self::sums::merged_once;
 use super::computer::{Commit, value};
 use super::world::{Broken, World};
 
@@ -373,36 +375,7 @@ impl World<'_> {
         let merged = merged(&coordinator.look(|machine, _| machine.save()));
         for (client, peer) in self.clients.iter().enumerate() {
             let exact = lives[client].len() == 1 && peer.site.branched.is_none();
-            for user in &self.case.users[client] {
-                let mut sum = 0;
-                for at in [2 * *user as usize, 2 * *user as usize + 1] {
-                    // In units of the smallest reward.
-                    let moment = merged.moment[at] * (1u64 << 50) as f64;
-                    let count = merged.gram.packed()[at * (at + 1) / 2 + at];
-                    let bits = moment as u64;
-                    if bits as f64 != moment || f64::from(bits.count_ones()) != count || sum & bits != 0 {
-                        return Err(format!(
-                            "{count} rewards of client {client} give {}: one was merged twice or in part",
-                            merged.moment[at]
-                        ));
-                    }
-                    sum |= bits;
-                }
-                for reward in peer.app.rewards.iter().filter(|reward| reward.user == *user) {
-                    let bit = (reward.value * (1u64 << 50) as f64) as u64;
-                    let is_merged = sum & bit != 0;
-                    sum &= !bit;
-                    if is_merged && !reward.sent {
-                        return Err(format!("a reward of client {client} was merged that nobody gave"));
-                    }
-                    if exact && reward.acknowledged.is_some() && !is_merged {
-                        return Err(format!("the acknowledged reward of {} was never merged", reward.id));
-                    }
-                }
-                if sum != 0 {
-                    return Err(format!("rewards of client {client} were merged that nobody gave"));
-                }
-            }
+            merged_once(client, &self.case.users[client], &peer.app, &merged, exact)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cahoots_algorithms::{async_linucb, sync_linucb};
 use cahoots_core::drive::saved_server;
 use cahoots_core::{LinearStats, NodeId, Setting};
+use cahoots_node::client::Arms;
 use cahoots_node::{Known, Terms};
 
 /// Ticks that algorithms are told they have.
@@ -24,6 +25,27 @@ pub struct Case {
     pub neighbours: bool,
     /// What has been merged, where the coordinator's state says it.
     pub merged: Option<fn(&[u8]) -> LinearStats>,
+}
+
+impl Case {
+    /// What an app offers for one of its users.
+    pub(super) fn offer<T>(&self, user: u32, decide: impl FnOnce(Arms<'_>) -> T) -> T {
+        let setting = &self.terms.setting;
+        if setting.dim == 0 {
+            return decide(Arms::Plain(setting.arms));
+        }
+        // Each user has two coordinates of its own; users of one local server share theirs with others'.
+        let width = setting.dim + setting.local_dims.get(user as usize).copied().unwrap_or(0);
+        let row = |arm: usize| {
+            let mut row = vec![0.0; width];
+            row[(2 * user as usize + arm) % setting.dim] = 1.0;
+            if let Some(own) = row.get_mut(setting.dim + arm) {
+                *own = 0.5;
+            }
+            row
+        };
+        decide(Arms::Features(&[row(0), row(1)]))
+    }
 }
 
 /// All of them.

@@ -138,6 +138,8 @@ pub(super) struct Computer {
     skew: AtomicI64,
     dice: Mutex<Dice>,
     tape: Mutex<Tape>,
+    /// Bytes after which a log that others keep is long; 0 where it is for the log to say.
+    long_log: AtomicU64,
     bug: Option<Bug>,
 }
 
@@ -151,6 +153,7 @@ impl Computer {
             skew: AtomicI64::new(0),
             dice: Mutex::new(dice),
             tape: Mutex::default(),
+            long_log: AtomicU64::new(0),
             bug,
         })
     }
@@ -158,6 +161,11 @@ impl Computer {
     /// As nodes take it.
     pub(super) fn platform(self: &Arc<Computer>) -> Platform {
         Platform::Simulated(self.clone())
+    }
+
+    /// A log that others keep is long after so many bytes.
+    pub(super) fn logs_are_long_after(&self, bytes: u64) {
+        self.long_log.store(bytes, Ordering::Relaxed);
     }
 
     /// The wall clock jumps.
@@ -219,6 +227,10 @@ impl Simulated for Computer {
 
     fn room(&self) -> u64 {
         512
+    }
+
+    fn long_log(&self) -> Option<u64> {
+        Some(self.long_log.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
     }
 
     fn committing(&self, store: &Path, number: u64, batch: &Batch) {

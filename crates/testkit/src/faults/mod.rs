@@ -33,6 +33,7 @@ mod disk;
 pub mod interrupted;
 mod network;
 mod plan;
+pub mod replicated;
 mod shrink;
 mod world;
 

@@ -10,7 +10,7 @@ use crate::limits::{REASON, cut};
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// The addresses of a client, and how attempts went.
-pub(super) struct Addresses {
+pub(in crate::client) struct Addresses {
     all: Vec<Address>,
     /// The one that is tried.
     at: usize,
@@ -30,23 +30,23 @@ struct Address {
 }
 
 impl Addresses {
-    pub(super) fn new(coordinators: &Coordinators, longest: Duration) -> Addresses {
+    pub(in crate::client) fn new(coordinators: &Coordinators, longest: Duration) -> Addresses {
         let all = coordinators.all().iter().map(|url| Address { url: url.clone(), failed: None });
         Addresses { all: all.collect(), at: 0, tried: 0, followed: false, pause: FIRST_PAUSE, longest }
     }
 
     /// The one to be tried.
-    pub(super) fn current(&self) -> &str {
+    pub(in crate::client) fn current(&self) -> &str {
         &self.all[self.at].url
     }
 
     /// Are there others?
-    pub(super) fn several(&self) -> bool {
+    pub(in crate::client) fn several(&self) -> bool {
         self.all.len() > 1
     }
 
     /// There was a connection: all is as at first.
-    pub(super) fn greeted(&mut self) {
+    pub(in crate::client) fn greeted(&mut self) {
         (self.tried, self.followed, self.pause) = (0, false, FIRST_PAUSE);
         for address in &mut self.all {
             address.failed = None;
@@ -54,14 +54,14 @@ impl Addresses {
     }
 
     /// The next pause is the longest.
-    pub(super) fn wait_long(&mut self) {
+    pub(in crate::client) fn wait_long(&mut self) {
         self.pause = self.longest;
         self.tried = self.all.len();
     }
 
     /// An attempt has failed: moves on to the next address. In words for who looks after this client, so that they say
     /// the same as long as the same goes wrong.
-    pub(super) fn failed(&mut self, ended: Ended) -> Ended {
+    pub(in crate::client) fn failed(&mut self, ended: Ended) -> Ended {
         self.tried += 1;
         let next = (self.at + 1) % self.all.len();
         let (failed, to) = match ended {
@@ -100,7 +100,7 @@ impl Addresses {
     }
 
     /// How long to wait before the next attempt. Within a round, hardly: another coordinator may be well.
-    pub(super) fn pause(&mut self) -> Duration {
+    pub(in crate::client) fn pause(&mut self) -> Duration {
         if self.tried < self.all.len() {
             return FIRST_PAUSE;
         }

@@ -8,6 +8,7 @@ use cahoots_core::{Misbehaviour, NodeId};
 
 use super::super::telemetry::Now;
 use super::{Durable, State, Waiter, Work};
+use crate::platform::Bug;
 use crate::transport::proto::Alive;
 use crate::transport::{self, Contents, Kind, WINDOW, confirm, confirm_peer, frame};
 
@@ -61,7 +62,8 @@ impl State {
         }
         let queues = member.machine.queues();
         queues.confirmed(NodeId::SERVER, sequence);
-        if let Some(kept) = kept {
+        let uncovered = self.clock.has(Bug::ForgetUncovered).then_some(sequence);
+        if let Some(kept) = uncovered.or(kept) {
             // No snapshot is ahead of what was confirmed, whatever is said.
             queues.kept(NodeId::SERVER, kept.min(sequence));
         }

@@ -12,34 +12,34 @@ use super::super::world::Broken;
 
 /// What such a machine has come to.
 #[derive(Default)]
-pub(super) struct Shadow {
-    pub(super) state: Vec<u8>,
-    pub(super) books: Books,
+pub(in crate::faults) struct Shadow {
+    pub(in crate::faults) state: Vec<u8>,
+    pub(in crate::faults) books: Books,
     /// Checksums of what it sent, by receiver and number; what was numbered anew counts under its last number.
-    pub(super) emitted: BTreeMap<(NodeId, u64), u32>,
+    pub(in crate::faults) emitted: BTreeMap<(NodeId, u64), u32>,
     /// Numbers and checksums of what it took, by sender and by how often that had left before.
-    pub(super) received: BTreeMap<(NodeId, u64), Vec<(u64, u32)>>,
+    pub(in crate::faults) received: BTreeMap<(NodeId, u64), Vec<(u64, u32)>>,
     /// Starts of clients that were let in, by the same.
-    pub(super) epochs: BTreeMap<(NodeId, u64), BTreeSet<u64>>,
+    pub(in crate::faults) epochs: BTreeMap<(NodeId, u64), BTreeSet<u64>>,
     /// Rewards, in their order.
-    pub(super) rewards: Vec<(DecisionId, f64)>,
+    pub(in crate::faults) rewards: Vec<(DecisionId, f64)>,
     left: BTreeMap<NodeId, u64>,
 }
 
 impl Shadow {
     /// How often a client has left.
-    pub(super) fn left(&self, client: NodeId) -> u64 {
+    pub(in crate::faults) fn left(&self, client: NodeId) -> u64 {
         self.left.get(&client).copied().unwrap_or(0)
     }
 
     /// The last number that was sent to a peer.
-    pub(super) fn last(&self, peer: NodeId) -> Option<u64> {
+    pub(in crate::faults) fn last(&self, peer: NodeId) -> Option<u64> {
         self.emitted.range((peer, 0)..=(peer, u64::MAX)).next_back().map(|((_, sequence), _)| *sequence)
     }
 }
 
 /// Gives a new machine all inputs that a store was given.
-pub(super) fn replay<N: Node + ?Sized>(
+pub(in crate::faults) fn replay<N: Node + ?Sized>(
     machine: &mut N,
     commits: &[Arc<Commit>],
     keys: &Keys,

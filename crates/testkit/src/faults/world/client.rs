@@ -154,26 +154,10 @@ impl World<'_> {
         let user = users[self.dice.below(users.len() as u64) as usize];
         let way = self.plan.named.then(|| self.draw_way(client)).flatten();
         let Some(node) = &self.clients[client].node else { return Ok(()) };
-        let setting = &self.case.terms.setting;
-        let decide = |arms: Arms<'_>| match &way {
+        let decided = self.case.offer(user, |arms: Arms<'_>| match &way {
             None => node.app().decide(Some(user), arms).map(|decision| decision.id),
             Some(way) => named::decide(node, way, user, arms),
-        };
-        let decided = if setting.dim == 0 {
-            decide(Arms::Plain(setting.arms))
-        } else {
-            // Each user has two coordinates of its own; users of one local server share theirs with others'.
-            let width = setting.dim + setting.local_dims.get(user as usize).copied().unwrap_or(0);
-            let row = |arm: usize| {
-                let mut row = vec![0.0; width];
-                row[(2 * user as usize + arm) % setting.dim] = 1.0;
-                if let Some(own) = row.get_mut(setting.dim + arm) {
-                    *own = 0.5;
-                }
-                row
-            };
-            decide(Arms::Features(&[row(0), row(1)]))
-        };
+        });
         let id = match decided {
             Ok(id) => id,
             Err(NodeError::NotJoined) => return Ok(()),
