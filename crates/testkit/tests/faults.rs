@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use cahoots_testkit::faults::{Bug, Cases, LATER, NAMED, Plan, Totals, command, interrupted, run, run_all, shrink};
+use cahoots_testkit::faults::{
+    Bug, Cases, LATER, NAMED, Plan, Totals, command, interrupted, run, run_all, shrink,
+};
 use cahoots_testkit::lockstep::ours;
 
 static CASES: LazyLock<Cases> = LazyLock::new(|| Cases::new(ours()));

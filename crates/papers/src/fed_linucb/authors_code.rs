@@ -2,11 +2,14 @@
 
 use cahoots_figure::{Axis, Figure, Panels};
 use cahoots_lab::LabError;
+use cahoots_lab::results::{plus_minus, readable};
+use cahoots_lab::run::Record;
 
-use super::{ASYNC, FED};
+use super::{ASYNC, FED, OURS};
 use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::{
-    AUTHORS_CODE, ExperimentFile, Item, Measured, MeasuredExperiment, Reference, ReportBuilder, Seconds,
+    AUTHORS_CODE, ExperimentFile, Item, Measured, MeasuredExperiment, Reference, ReportBuilder, Runs,
+    Seconds, Verdict,
 };
 
 /// The stored runs.
@@ -21,6 +24,8 @@ pub(super) const ITEM: Item = Item {
     seconds: Seconds { full: 20.0, quick: 5.0 },
     check_claims,
 };
+
+type Value = fn(&Record) -> f64;
 
 const SHARED: &str = "one model";
 const FROM_RIDGE: &str = "FedLinUCB, from the ridge";
@@ -55,8 +60,19 @@ fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), L
     report.less("less communication than Async-LinUCB", fed, asynchronous, transfers);
     report.more("more regret than one model", fed, part.entry(SHARED)?, regret);
     let (ridge, own) = (part.entry(FROM_RIDGE)?, part.entry(OWN_DATA)?);
-    report.less("not said: deciding by one's own newer data too gives less regret", own, ridge, regret);
-    report.less("not said: beginning with the ridge instead of zeros sends less", ridge, fed, transfers);
+    for (what, claim, one, other, value) in [
+        (OWN_DATA, "deciding by one's own newer data too gives less regret", own, ridge, regret as Value),
+        (FROM_RIDGE, "beginning with the ridge and not with zeros sends less", ridge, fed, transfers),
+    ] {
+        let difference = one.difference(other, value);
+        let ours = format!(
+            "{} against {}: {}",
+            readable(one.estimate(value).mean),
+            readable(other.estimate(value).mean),
+            plus_minus(difference.mean, difference.ci95, true)
+        );
+        report.claim_from(OURS, what, claim, ours, Verdict::below_zero(&difference));
+    }
     report.note(
         "A synchronisation counts as two transfers, an upload or a download of Async-LinUCB as one, as in the \
          authors' code.",
@@ -64,7 +80,8 @@ fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), L
     report.note(
         "In the authors' code a client begins with a matrix of zeros, and its first event compares the determinant of \
          a singular matrix with twice that of zeros: rounding decides when it fires, which depends on the machine's \
-         linear algebra. Here the first observation fires it.",
+         linear algebra. In ten of the twenty stored runs the very first observation fired it, in ten it did not. Here it \
+         always does, which sends a little more; that explains a difference in transfers, and is not tuned away.",
     );
     report.note(
         "Async-LinUCB's communication has no spread in the stored runs: at ratio 6 and fifteen clients, whenever one \
@@ -79,8 +96,7 @@ fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), L
 fn picture(part: &MeasuredExperiment) -> Result<Panels, LabError> {
     let labels = [FED, FROM_RIDGE, OWN_DATA, ASYNC, SHARED];
     let entries = labels.iter().map(|label| part.entry(label)).collect::<Result<Vec<_>, _>>()?;
-    let of =
-        |runs: &&crate::reproduce::Runs| runs.line(runs.label.clone(), |curve, point| curve.regret[point]);
+    let of = |runs: &&Runs| runs.line(runs.label.clone(), |curve, point| curve.regret[point]);
     let regret = Figure {
         title: "Regret".into(),
         x: Axis::linear("Step"),

@@ -3,7 +3,7 @@
 use cahoots_figure::{Axis, Figure, Panels, Series};
 use cahoots_lab::LabError;
 
-use super::{ASYNC, FED};
+use super::{ASYNC, FED, OURS};
 use crate::reproduce::quantity::{regret, transfers};
 use crate::reproduce::trade_off::{as_percent, at_equal_communication};
 use crate::reproduce::{
@@ -22,9 +22,6 @@ pub(super) const ITEM: Item = Item {
     seconds: Seconds { full: 120.0, quick: 40.0 },
     check_claims,
 };
-
-/// Whom the claims are from: the paper has one threshold each.
-const OURS: &str = "ours";
 
 fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), LabError> {
     let part = measured.experiment("thresholds")?;

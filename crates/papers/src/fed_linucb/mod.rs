@@ -18,3 +18,6 @@ pub const PAPER: Paper = Paper {
 /// Blocks of the experiment files.
 const FED: &str = "FedLinUCB";
 const ASYNC: &str = "Async-LinUCB";
+
+/// Where claims are from that the paper does not make.
+const OURS: &str = "ours";
