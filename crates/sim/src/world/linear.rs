@@ -39,7 +39,7 @@ pub struct LinearParams {
     /// Rows of a finite pool; unused when arms are fresh (`ball`, `cube`).
     #[schemars(range(min = 1))]
     pub pool_size: usize,
-    /// Where the parameter is.
+    /// Where the parameter is: drawn on the unit `sphere`, or `ones`, (1, ..., 1) / sqrt(d); `sphere` when absent.
     #[serde(skip_serializing_if = "is_default")]
     pub theta: ThetaKind,
     /// Radians that the parameter turns in 1000 ticks, pair of features by pair; 0 where it stays.
