@@ -159,6 +159,16 @@ impl Buffered {
         self.exchanged.in_flight_count() + self.pending_count()
     }
 
+    /// The last view, without anything of one's own on top.
+    pub fn synced(&self) -> &Arc<View> {
+        self.exchanged.view()
+    }
+
+    /// Something lies on top of every view to come: the server would not merge it.
+    pub fn keeps_refused(&self) -> bool {
+        self.exchanged.keeps_refused()
+    }
+
     /// Version of the last view.
     pub fn version(&self) -> u64 {
         self.exchanged.view().version()

@@ -101,6 +101,11 @@ impl Exchanged {
         Ok(observations)
     }
 
+    /// Something lies on top of every view to come, refused by the server.
+    pub fn keeps_refused(&self) -> bool {
+        self.kept.is_some()
+    }
+
     /// There is nothing on top of the view.
     pub fn is_bare(&self) -> bool {
         self.in_flight.is_empty() && self.kept.is_none()

@@ -31,6 +31,10 @@ fn linear_algorithms_pass_with_other_parameters_too() {
         ("async-linucb", json!({ "upload_ratio": 1.5, "download_ratio": 20.0, "fidelity": "authors" })),
         ("async-linucb", json!({ "ratio": 2.0, "new_client": "at-once", "policy": "lints" })),
         ("async-linucb", json!({ "ratio": 2.0, "policy": "linphe" })),
+        ("fed-linucb", json!({ "upload_ratio": 1.0 })),
+        ("fed-linucb", json!({ "upload_ratio": 1.5, "fidelity": "authors" })),
+        ("fed-linucb", json!({ "upload_ratio": 1.5, "own_data": true, "policy": "lints" })),
+        ("fed-linucb", json!({ "upload_ratio": 1.5, "policy": "linphe" })),
         ("sync-linucb", json!({ "sync_threshold": 0.5 })),
         ("sync-linucb", json!({ "sync_threshold": 1.0, "serve": "all", "fidelity": "authors" })),
         ("sync-linucb", json!({ "sync_threshold": 1.0, "deadline": 3, "policy": "lints" })),
@@ -61,6 +65,7 @@ fn linear_algorithms_pass_with_policies_that_draw() {
         ("club", json!({})),
         ("private-linucb", json!({ "dp_delta": 1e-5 })),
         ("private-fed-linucb", json!({ "dp_delta": 1e-5 })),
+        ("fed-linucb", json!({ "upload_ratio": 1.5 })),
     ];
     for (turn, (name, own)) in algorithms.iter().enumerate() {
         let suites = suites();

@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use cahoots_testkit::faults::{Bug, Cases, NAMED, Plan, Totals, command, interrupted, run, run_all, shrink};
+use cahoots_testkit::faults::{
+    Bug, Cases, LATER, NAMED, Plan, Totals, command, interrupted, run, run_all, shrink,
+};
 use cahoots_testkit::lockstep::ours;
 
 static CASES: LazyLock<Cases> = LazyLock::new(|| Cases::new(ours()));
@@ -51,6 +53,15 @@ fn schedules_with_names_break_nothing() {
     let named = seeds.clone().filter(|seed| Plan::of(*seed, &CASES).named).count() as u64;
     match run_all(seeds, &CASES, None) {
         Ok(totals) => assert!(named > 150 && totals.acknowledged > 40 * 300, "{named}: {totals:?}"),
+        Err((seed, failure)) => panic!("{}", command::report(seed, &failure, &CASES)),
+    }
+}
+
+/// What is not in the schedules above, since seeds keep their meaning.
+#[test]
+fn schedules_of_algorithms_that_came_later_break_nothing() {
+    match run_all(LATER..LATER + 150, &CASES, None) {
+        Ok(totals) => assert!(totals.faults > 3 * 150 && totals.taken > 20 * 150, "{totals:?}"),
         Err((seed, failure)) => panic!("{}", command::report(seed, &failure, &CASES)),
     }
 }

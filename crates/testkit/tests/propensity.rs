@@ -142,6 +142,7 @@ fn inverse_probabilities_come_to_the_number_of_arms_in_whole_runs() {
         ("club", json!({})),
         ("private-linucb", json!({ "dp_delta": 1e-5 })),
         ("private-fed-linucb", json!({ "dp_delta": 1e-5 })),
+        ("fed-linucb", json!({ "upload_ratio": 1.5 })),
     ];
     let mut cases: Vec<(&str, Value)> = vec![
         ("random", json!({})),

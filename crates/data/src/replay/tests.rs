@@ -304,6 +304,7 @@ fn every_linear_algorithm_runs_on_every_set() {
                 "lints-alone",
                 "async-linucb",
                 "sync-linucb",
+                "fed-linucb",
                 "hetofed",
                 "hetofed-pq",
                 "hetofed-dr",

@@ -15,6 +15,7 @@ pub(crate) mod quantity;
 pub(crate) mod replay;
 mod report;
 mod state;
+pub(crate) mod trade_off;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -41,7 +41,7 @@ pub(crate) fn horizon(ticks: u64) -> Result<(), ParamError> {
 pub(crate) fn pool(kind: PoolKind, pool_size: usize, arms: usize) -> Result<(), ParamError> {
     count("arms", arms)?;
     count("pool_size", pool_size)?;
-    if kind != PoolKind::Ball && arms > pool_size {
+    if kind.fresh().is_none() && arms > pool_size {
         let problem = format!("a pool of {pool_size} cannot offer {arms}: lower arms, or raise pool_size");
         return Err(ParamError::new("arms", problem));
     }

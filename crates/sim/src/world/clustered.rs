@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contextual::{Contextual, RewardNoise};
-use super::linear::{LinearLaw, LinearParams, is_zero};
+use super::linear::{LinearLaw, LinearParams, ThetaKind, is_zero};
 use super::pool::PoolKind;
 use super::vectors::{anisotropic, centres, on_sphere};
 use super::{World, WorldKind, WorldPart, check};
@@ -35,7 +35,7 @@ pub struct ClusteredParams {
     pub arrivals: ArrivalLaw,
     /// Where the arms come from.
     pub pool: PoolKind,
-    /// Rows of a finite pool; unused when the pool is `ball`.
+    /// Rows of a finite pool; unused when arms are fresh (`ball`, `cube`).
     #[schemars(range(min = 1))]
     pub pool_size: usize,
     /// Number of clusters: 4, or as many as there are sizes.
@@ -236,6 +236,7 @@ impl ClusteredParams {
             arrivals: self.arrivals.clone(),
             pool: self.pool,
             pool_size: self.pool_size,
+            theta: ThetaKind::default(),
             drift: self.drift,
         }
     }
@@ -385,7 +386,7 @@ mod tests {
 
     #[test]
     fn one_cluster_is_the_linear_world() {
-        for pool in [PoolKind::Ball, PoolKind::Gaussian, PoolKind::Authors] {
+        for pool in [PoolKind::Ball, PoolKind::Cube, PoolKind::Gaussian, PoolKind::Authors] {
             let clustered = ClusteredParams { clusters: Some(1), pool, ..Default::default() };
             let (mut one, _) = clustered.build(10, 3).unwrap();
             let (mut other, _) = clustered.linear().build(10, 3).unwrap();

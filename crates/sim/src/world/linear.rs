@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contextual::{Contextual, Law, RewardNoise};
-use super::pool::{Pool, PoolKind};
-use super::vectors::{centres, dot, in_ball, on_sphere};
+use super::pool::{Fresh, Pool, PoolKind};
+use super::vectors::{centres, dot, on_sphere};
 use super::{World, WorldKind, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::Draw;
@@ -34,15 +34,47 @@ pub struct LinearParams {
     pub reward_noise: f64,
     /// Who acts at a tick.
     pub arrivals: ArrivalLaw,
-    /// Where the arms come from. The parameter is uniform on the unit sphere for every pool.
+    /// Where the arms come from. It does not decide where the parameter is.
     pub pool: PoolKind,
-    /// Rows of a finite pool; unused when the pool is `ball`.
+    /// Rows of a finite pool; unused when arms are fresh (`ball`, `cube`).
     #[schemars(range(min = 1))]
     pub pool_size: usize,
+    /// Where the parameter is: drawn on the unit `sphere`, or `ones`, (1, ..., 1) / sqrt(d); `sphere` when absent.
+    #[serde(skip_serializing_if = "is_default")]
+    pub theta: ThetaKind,
     /// Radians that the parameter turns in 1000 ticks, pair of features by pair; 0 where it stays.
     #[schemars(range(min = 0.0, max = 1000.0))]
     #[serde(skip_serializing_if = "is_zero")]
     pub drift: f64,
+}
+
+/// Where the parameter of a linear world is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThetaKind {
+    /// Uniform on the unit sphere, drawn with the seed.
+    #[default]
+    Sphere,
+    /// The same for every seed: (1, ..., 1) / sqrt(d).
+    Ones,
+}
+
+impl ThetaKind {
+    fn law(self) -> fn(&mut Draw, &mut [f64]) {
+        match self {
+            ThetaKind::Sphere => on_sphere,
+            ThetaKind::Ones => |_, out| {
+                let each = 1.0 / (out.len() as f64).sqrt();
+                out.fill(each);
+            },
+        }
+    }
+}
+
+/// What is as ever is written as ever: runs keep their keys.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn is_default(theta: &ThetaKind) -> bool {
+    *theta == ThetaKind::default()
 }
 
 /// What does not drift is written as it was before anything did: runs keep their keys.
@@ -61,6 +93,7 @@ impl Default for LinearParams {
             arrivals: ArrivalLaw::default(),
             pool: PoolKind::Ball,
             pool_size: 1000,
+            theta: ThetaKind::default(),
             drift: 0.0,
         }
     }
@@ -84,7 +117,7 @@ impl WorldKind for LinearParams {
     }
 
     fn build(&self, horizon: u64, seed: u64) -> Result<(Box<dyn World>, Arrivals), ParamError> {
-        let thetas = centres(seed, 1, self.dim, 0.0, on_sphere)?;
+        let thetas = centres(seed, 1, self.dim, 0.0, self.theta.law())?;
         let law = LinearLaw::new(seed, thetas, Vec::new(), self);
         let noise = RewardNoise::Gaussian(self.reward_noise);
         let world = Contextual::new(self.setting(horizon), seed, noise, law);
@@ -102,7 +135,7 @@ impl LinearParams {
 
 /// The memory of arms that are drawn afresh or from a pool, in bytes: the rows, and those on offer.
 pub(crate) fn pool_bytes(pool: PoolKind, pool_size: usize, arms: usize, dim: usize) -> f64 {
-    let rows = if pool == PoolKind::Ball { arms as f64 } else { arms as f64 + pool_size as f64 };
+    let rows = if pool.fresh().is_some() { arms as f64 } else { arms as f64 + pool_size as f64 };
     8.0 * dim as f64 * (rows + arms as f64)
 }
 
@@ -146,7 +179,7 @@ impl Turned {
 
 enum Source {
     /// Arms drawn for this offer.
-    Ball { rows: Vec<f64> },
+    Fresh { law: Fresh, rows: Vec<f64> },
     /// A pool, and the expected reward of every row in every cluster (empty where that is too much).
     Pool { pool: Pool, table: Vec<f64>, size: usize },
 }
@@ -155,8 +188,8 @@ impl LinearLaw {
     /// The law of these parameters and these clusters.
     pub(crate) fn new(seed: u64, thetas: Vec<f64>, clusters: Vec<u32>, params: &LinearParams) -> LinearLaw {
         let LinearParams { dim, arms, pool, pool_size: size, .. } = *params;
-        let source = if pool == PoolKind::Ball {
-            Source::Ball { rows: vec![0.0; arms * dim] }
+        let source = if let Some(law) = pool.fresh() {
+            Source::Fresh { law, rows: vec![0.0; arms * dim] }
         } else {
             let pool = Pool::new(seed, pool, size, dim, arms);
             let fits = (thetas.len() / dim).saturating_mul(size) <= LARGEST_TABLE && params.drift == 0.0;
@@ -190,8 +223,8 @@ impl Law for LinearLaw {
         let theta = &self.thetas[cluster * self.dim..][..self.dim];
         let theta = if self.drift > 0.0 { self.turned.of(theta) } else { theta };
         match &mut self.source {
-            Source::Ball { rows } => {
-                in_ball(draw, self.dim, rows);
+            Source::Fresh { law, rows } => {
+                law(draw, self.dim, rows);
                 for (value, row) in expected.iter_mut().zip(rows.chunks_exact(self.dim)) {
                     *value = dot(theta, row);
                 }
@@ -208,7 +241,7 @@ impl Law for LinearLaw {
 
     fn copy(&self, arms: &mut ArmBuffer) {
         match &self.source {
-            Source::Ball { rows } => arms.features.fill(self.dim, rows.chunks_exact(self.dim)),
+            Source::Fresh { rows, .. } => arms.features.fill(self.dim, rows.chunks_exact(self.dim)),
             Source::Pool { pool, .. } => pool.offer(0..self.dim, &mut arms.features),
         }
         arms.local.reset(0);
@@ -224,7 +257,7 @@ mod tests {
 
     #[test]
     fn rewards_are_inner_products_plus_noise() {
-        for pool in [PoolKind::Ball, PoolKind::Gaussian, PoolKind::Authors] {
+        for pool in [PoolKind::Ball, PoolKind::Cube, PoolKind::Gaussian, PoolKind::Authors] {
             let params = LinearParams { pool, clients: 4, ..Default::default() };
             let (mut world, _) = params.build(100, 6).unwrap();
             let theta = centres(6, 1, 25, 0.0, on_sphere).unwrap();
@@ -241,7 +274,7 @@ mod tests {
                 let noise = pull.reward - pull.expected;
                 sum += noise;
                 squares += noise * noise;
-                if pool != PoolKind::Ball {
+                if pool.fresh().is_none() {
                     assert!((dot(&row, &row) - 1.0).abs() < 1e-14);
                 }
             }
@@ -314,9 +347,23 @@ mod tests {
     }
 
     #[test]
+    fn a_parameter_of_ones_is_the_same_for_every_seed() {
+        for seed in [1, 6] {
+            let params =
+                LinearParams { pool: PoolKind::Cube, theta: ThetaKind::Ones, dim: 4, ..Default::default() };
+            let (mut world, _) = params.build(100, seed).unwrap();
+            let (worth, features, best) = offered(world.as_mut(), 3);
+            for (worth, row) in worth.iter().zip(&features) {
+                assert!((worth - row.iter().sum::<f64>() / 2.0).abs() < 1e-14);
+            }
+            assert_eq!(best, worth.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+        }
+    }
+
+    #[test]
     fn a_world_that_stays_is_written_as_ever() {
         let written = toml::to_string(&LinearParams::default()).unwrap();
-        assert!(!written.contains("drift"), "{written}");
+        assert!(!written.contains("drift") && !written.contains("theta"), "{written}");
         let drifting = toml::to_string(&LinearParams { drift: 0.5, ..Default::default() }).unwrap();
         assert!(drifting.contains("drift = 0.5"), "{drifting}");
     }

@@ -1,4 +1,4 @@
-//! Where arms come from: fresh from the unit ball, or a few rows of a finite
+//! Where arms come from: fresh from the unit ball or a cube, or a few rows of a finite
 //! pool that was drawn once.
 
 use std::ops::Range;
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WorldPart;
-use super::vectors::{anisotropic, dot, on_sphere};
+use super::vectors::{anisotropic, dot, in_ball, in_cube, on_sphere};
 use crate::draw::Draw;
 
 /// The law of the arms.
@@ -18,6 +18,8 @@ pub enum PoolKind {
     /// Fresh arms for each decision, uniform in the unit ball.
     #[default]
     Ball,
+    /// Fresh arms for each decision, uniform in the cube [-1, 1]^d / sqrt(d), as in the published code of FedLinUCB.
+    Cube,
     /// A finite pool of N(0, I) rows, scaled to unit norm.
     Gaussian,
     /// A finite pool of unit norm whose later coordinates are smaller: coordinate i of d has
@@ -29,11 +31,23 @@ impl PoolKind {
     /// The law of a row of the pool.
     pub(crate) fn law(self) -> fn(&mut Draw, &mut [f64]) {
         match self {
-            PoolKind::Ball | PoolKind::Gaussian => on_sphere,
+            PoolKind::Ball | PoolKind::Cube | PoolKind::Gaussian => on_sphere,
             PoolKind::Authors => anisotropic,
         }
     }
+
+    /// The law of the rows of one offer, where arms are drawn afresh.
+    pub(crate) fn fresh(self) -> Option<Fresh> {
+        match self {
+            PoolKind::Ball => Some(in_ball),
+            PoolKind::Cube => Some(in_cube),
+            PoolKind::Gaussian | PoolKind::Authors => None,
+        }
+    }
 }
+
+/// Fills rows of a length.
+pub(crate) type Fresh = fn(&mut Draw, usize, &mut [f64]);
 
 /// A finite pool, and the rows on offer.
 #[derive(Clone, Debug)]

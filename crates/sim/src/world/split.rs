@@ -2,7 +2,7 @@
 //! features whose parameter is the client's own (Async-LinUCB-AM, Figure 3 of its paper).
 //!
 //! Both parameters are uniform on their unit spheres. With fresh arms both
-//! feature vectors are uniform in their unit balls, independently; a row of a
+//! feature vectors are uniform in their unit balls (or cubes), independently; a row of a
 //! finite pool has the length of both together and is cut in two, the shared
 //! features first. A client's own parameter is drawn again when it is needed, so
 //! that idle clients cost no memory.
@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::contextual::{Contextual, Law, RewardNoise};
 use super::linear::pool_bytes;
-use super::pool::{Pool, PoolKind};
-use super::vectors::{dot, in_ball, on_sphere};
+use super::pool::{Fresh, Pool, PoolKind};
+use super::vectors::{dot, on_sphere};
 use super::{World, WorldKind, WorldPart, check};
 use crate::arrivals::{ArrivalLaw, Arrivals};
 use crate::draw::Draw;
@@ -43,7 +43,7 @@ pub struct SplitParams {
     pub arrivals: ArrivalLaw,
     /// Where the arms come from. A row of a finite pool is cut in two, global features first.
     pub pool: PoolKind,
-    /// Rows of a finite pool; unused when the pool is `ball`.
+    /// Rows of a finite pool; unused when arms are fresh (`ball`, `cube`).
     #[schemars(range(min = 1))]
     pub pool_size: usize,
 }
@@ -188,7 +188,7 @@ struct SplitLaw {
 
 enum Source {
     /// Arms drawn for this offer: global rows, local rows (none where they are the same).
-    Ball { global: Vec<f64>, local: Vec<f64> },
+    Fresh { law: Fresh, global: Vec<f64>, local: Vec<f64> },
     /// A pool, and what the global part of each row is worth.
     Pool { pool: Pool, worth: Vec<f64> },
 }
@@ -199,8 +199,9 @@ impl SplitLaw {
         let (dim, arms, shared_features) = (params.dim_global, params.arms, params.shared_features);
         let mut theta = vec![0.0; dim];
         on_sphere(&mut WorldPart::Theta.draw(seed, 0), &mut theta);
-        let source = if params.pool == PoolKind::Ball {
-            Source::Ball { global: vec![0.0; arms * dim], local: Vec::with_capacity(arms * dims.largest()) }
+        let source = if let Some(law) = params.pool.fresh() {
+            let local = Vec::with_capacity(arms * dims.largest());
+            Source::Fresh { law, global: vec![0.0; arms * dim], local }
         } else {
             let length = if shared_features { dim } else { dim + dims.largest() };
             let pool = Pool::new(seed, params.pool, params.pool_size, length, arms);
@@ -227,14 +228,14 @@ impl Law for SplitLaw {
         let own_part = self.own_part();
         let (dim, own_dim) = (self.theta.len(), self.own_theta.len());
         match &mut self.source {
-            Source::Ball { global, local } => {
-                in_ball(draw, dim, global);
+            Source::Fresh { law, global, local } => {
+                law(draw, dim, global);
                 if self.shared_features {
                     local.clear();
                     local.extend_from_slice(global);
                 } else {
                     local.resize(expected.len() * own_dim, 0.0);
-                    in_ball(draw, own_dim, local);
+                    law(draw, own_dim, local);
                 }
                 let rows = global.chunks_exact(dim).zip(local.chunks_exact(own_dim));
                 for (value, (global, local)) in expected.iter_mut().zip(rows) {
@@ -254,7 +255,7 @@ impl Law for SplitLaw {
     fn copy(&self, arms: &mut ArmBuffer) {
         let (dim, own_dim) = (self.theta.len(), self.own_theta.len());
         match &self.source {
-            Source::Ball { global, local } => {
+            Source::Fresh { global, local, .. } => {
                 arms.features.fill(dim, global.chunks_exact(dim));
                 arms.local.fill(own_dim, local.chunks_exact(own_dim));
             }
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn rewards_add_a_shared_and_an_own_part() {
-        for pool in [PoolKind::Ball, PoolKind::Gaussian, PoolKind::Authors] {
+        for pool in [PoolKind::Ball, PoolKind::Cube, PoolKind::Gaussian, PoolKind::Authors] {
             let dim_local = Some(LocalDim::PerClient { per_client: vec![3, 1, 4] });
             let params =
                 SplitParams { clients: 3, dim_global: 5, dim_local, pool, arms: 6, ..Default::default() };

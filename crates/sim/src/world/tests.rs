@@ -28,7 +28,7 @@ fn environments() -> Vec<Environment> {
     let pools = [("linear", "uniform"), ("clustered", "all"), ("split", "uniform")];
     let pools = pools.into_iter().flat_map(|(kind, arrivals)| {
         let world = |pool| serde_json::json!({ "kind": kind, "pool": pool, "arrivals": arrivals });
-        ["ball", "gaussian", "authors"].map(world)
+        ["ball", "cube", "gaussian", "authors"].map(world)
     });
     let others = [
         serde_json::json!({ "kind": "users" }),

@@ -1,4 +1,4 @@
-//! Vectors that worlds are made of: on the unit sphere, in the unit ball, apart
+//! Vectors that worlds are made of: on the unit sphere, in the unit ball, in a cube, apart
 //! from each other.
 
 use cahoots_core::ParamError;
@@ -57,6 +57,12 @@ pub(crate) fn in_ball(draw: &mut Draw, dim: usize, rows: &mut [f64]) {
         let square = dot(row, row) + (a * a + b * b);
         scale(row, 1.0 / square.sqrt());
     }
+}
+
+/// Rows of length `dim`, independent and uniform in the cube `[-1, 1]^d / sqrt(d)`, which lies in the unit ball.
+pub(crate) fn in_cube(draw: &mut Draw, dim: usize, rows: &mut [f64]) {
+    let side = 1.0 / (dim as f64).sqrt();
+    rows.fill_with(|| (2.0 * draw.uniform() - 1.0) * side);
 }
 
 /// `count` unit vectors of which no two are closer than `separation`, drawn one
@@ -125,6 +131,30 @@ mod tests {
             for i in 0..dim {
                 let sum: f64 = rows.iter().skip(i).step_by(dim).sum();
                 assert!(sum.abs() < 5.0 * (count / (d + 2.0)).sqrt(), "{dim}, {i}: {sum}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_cube_is_even_and_lies_in_the_unit_ball() {
+        for dim in [1, 3, 15] {
+            let n = 20_000;
+            let mut rows = vec![0.0; n * dim];
+            in_cube(&mut draw(), dim, &mut rows);
+            assert!(rows.chunks_exact(dim).all(|row| dot(row, row) <= 1.0 + 1e-14));
+            let d = dim as f64;
+            let (half, count) = (1.0 / d.sqrt(), n as f64);
+            for i in 0..dim {
+                let values: Vec<f64> = rows.iter().skip(i).step_by(dim).copied().collect();
+                assert!(values.iter().all(|x| x.abs() <= half));
+                // Mean 0 and variance 1/(3d); a quarter of them lies below minus half of the side.
+                let mean = values.iter().sum::<f64>() / count;
+                assert!(mean.abs() < 5.0 * (1.0 / (3.0 * d) / count).sqrt(), "{dim}, {i}: {mean}");
+                let square = values.iter().map(|x| x * x).sum::<f64>() / count;
+                let error = half * half * (4.0 / 45.0 / count).sqrt();
+                assert!((square - 1.0 / (3.0 * d)).abs() < 5.0 * error, "{dim}, {i}: {square}");
+                let low = values.iter().filter(|x| **x < -half / 2.0).count() as f64 / count;
+                assert!((low - 0.25).abs() < 5.0 * (0.25 * 0.75 / count).sqrt(), "{dim}, {i}: {low}");
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use cahoots_algorithms::{async_linucb, sync_linucb};
+use cahoots_algorithms::{async_linucb, fed_linucb, sync_linucb};
 use cahoots_core::drive::saved_server;
 use cahoots_core::{LinearStats, NodeId, Setting};
 use cahoots_node::client::Arms;
@@ -55,6 +55,8 @@ pub struct Cases {
     pub known: Arc<Known>,
     /// By algorithm, then by size.
     pub all: Vec<Vec<Case>>,
+    /// How many of them seeds below [`super::plan::LATER`] choose from.
+    pub settled: usize,
 }
 
 /// Those who exchange nothing and came after seeds had their meaning: to a driver they are what linucb-alone and
@@ -72,22 +74,28 @@ const ALIKE: [&str; 10] = [
     "exp3-alone",
 ];
 
+/// Those who came after seeds had their meaning and do exchange something: seeds of their own.
+const LATER: [&str; 1] = ["fed-linucb"];
+
 impl Cases {
     /// Federations of all that is known.
     ///
     /// # Panics
     /// If there is an algorithm that none of the small settings fits.
     pub fn new(known: Arc<Known>) -> Cases {
-        let mut all = Vec::new();
-        for name in known.algorithms.names().filter(|name| !ALIKE.contains(name)) {
+        let (mut all, mut settled) = (Vec::new(), 0);
+        let old = known.algorithms.names().filter(|name| !ALIKE.contains(name) && !LATER.contains(name));
+        let later = known.algorithms.names().filter(|name| LATER.contains(name));
+        for name in old.chain(later) {
             for params in talkative(name) {
                 let cases: Vec<Case> =
                     (2..=5).filter_map(|clients| case(&known, name, params, clients)).collect();
                 assert!(!cases.is_empty(), "{name} fits none of the small settings with {params:?}");
                 all.push(cases);
+                settled += usize::from(!LATER.contains(&name));
             }
         }
-        Cases { known, all }
+        Cases { known, all, settled }
     }
 }
 
@@ -100,6 +108,11 @@ fn talkative(algorithm: &str) -> &'static [&'static str] {
             "ratio = 2.0\nnew_client = \"at-once\"",
         ],
         "async-linucb-am" => &["ratio = 1.2"],
+        "fed-linucb" => &[
+            "upload_ratio = 1.0",
+            "upload_ratio = 1.2\nfidelity = \"authors\"",
+            "upload_ratio = 1.2\nown_data = true",
+        ],
         "sync-linucb" => &["sync_threshold = 0.05", "sync_threshold = 0.5\ndeadline = 4\nquorum = 0.5"],
         "hetofed" | "hetofed-pq" | "hetofed-dr" | "hetofed-e" => &["exploration = 3\nsync_threshold = 0.1"],
         "cdp-mab" => &[
@@ -149,6 +162,9 @@ fn case(known: &Arc<Known>, name: &str, params: &str, clients: usize) -> Option<
     let merged: Option<fn(&[u8]) -> LinearStats> = match name {
         "async-linucb" => Some(|state| {
             saved_server::<async_linucb::Server>(state).expect("its own state").view().stats().clone()
+        }),
+        "fed-linucb" => Some(|state| {
+            saved_server::<fed_linucb::Server>(state).expect("its own state").view().stats().clone()
         }),
         "sync-linucb" => Some(|state| {
             saved_server::<sync_linucb::Server>(state).expect("its own state").view().stats().clone()

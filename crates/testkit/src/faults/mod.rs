@@ -42,7 +42,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub use audit::Totals;
 pub use cahoots_node::inside::Bug;
 pub use cases::{Case, Cases};
-pub use plan::{Fault, Moment, NAMED, Plan, Who};
+pub use plan::{Fault, LATER, Moment, NAMED, Plan, Who};
 pub use shrink::{rerun, shrink};
 
 use world::World;

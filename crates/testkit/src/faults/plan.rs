@@ -110,11 +110,16 @@ const MILLI: Micros = 1000;
 /// From this seed on, some apps have names of their own for things.
 pub const NAMED: u64 = 1000;
 
+/// From this seed on, schedules are of the algorithms that came after seeds had their meaning.
+pub const LATER: u64 = 1_000_000;
+
 impl Plan {
     /// What this seed stands for.
     pub fn of(seed: u64, cases: &Cases) -> Plan {
         let mut dice = Dice::new(seed, 1);
-        let algorithm = (seed % cases.all.len() as u64) as usize;
+        let (first, algorithms) =
+            if seed < LATER { (0, cases.settled) } else { (cases.settled, cases.all.len() - cases.settled) };
+        let algorithm = first + (seed % algorithms as u64) as usize;
         let size = dice.below(cases.all[algorithm].len() as u64) as usize;
         let (clients, neighbours) =
             (cases.all[algorithm][size].clients, cases.all[algorithm][size].neighbours);

@@ -80,6 +80,7 @@ fn scenarios() -> Vec<Scenario> {
 fn talkative(algorithm: &str) -> Table {
     let text = match algorithm {
         "async-linucb" => "ratio = 1.2",
+        "fed-linucb" => "upload_ratio = 1.2",
         "sync-linucb" => "sync_threshold = 0.5",
         _ => "",
     };

@@ -166,6 +166,16 @@ pub(crate) fn of(name: &str) -> Vec<Case> {
                 json!({ "sync_threshold": 1.0, "policy": "linphe" }),
             ],
         ),
+        "fed-linucb" => grid(
+            &["tied", "tied+faulty+late", "ball", "clustered", "ball+faulty", "wide"],
+            &[
+                json!({}),
+                json!({ "upload_ratio": 1.0 }),
+                json!({ "upload_ratio": 1.3, "fidelity": "authors" }),
+                json!({ "upload_ratio": 1.3, "own_data": true, "policy": "lints" }),
+                json!({ "upload_ratio": 1.3, "policy": "linphe" }),
+            ],
+        ),
         "hetofed" | "hetofed-pq" | "hetofed-dr" | "hetofed-e" => hetofed(name),
         "dyclu" => grid(
             &["changing", "clustered", "tied", "changing+late"],

@@ -32,6 +32,16 @@ pub(crate) fn odds_by(
     policy.distribution(model_of(known), arms, rng)
 }
 
+/// What was downloaded last, and nothing since.
+fn downloaded(known: &Buffered) -> LinearModel<'_, impl FnOnce() -> LinearStats> {
+    let view = known.synced();
+    LinearModel {
+        factor: view.factor(known.ridge()),
+        count: view.stats().count,
+        stats: || view.stats().clone(),
+    }
+}
+
 fn model_of(known: &Buffered) -> LinearModel<'_, impl FnOnce() -> LinearStats> {
     LinearModel { factor: known.model(), count: known.model_count(), stats: || known.total() }
 }
@@ -82,6 +92,17 @@ impl FederatedLinear {
     pub fn odds(&mut self, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
         self.renew();
         odds_by(&self.known, &self.policy, arms, rng)
+    }
+
+    /// The policy's choice by what was downloaded last: its own observations since are not looked at.
+    pub fn choose_by_download(&self, arms: ArmSet<'_>, rng: &mut Stream) -> Choice<Chosen> {
+        let picked = self.policy.choose(downloaded(&self.known), arms, rng);
+        picked.keeping(Chosen { context: arms.context(picked.arm) })
+    }
+
+    /// How likely that is to be each arm.
+    pub fn odds_by_download(&self, arms: ArmSet<'_>, rng: &mut Stream) -> Option<Distribution> {
+        self.policy.distribution(downloaded(&self.known), arms, rng)
     }
 
     /// Learns from one observation.
