@@ -72,7 +72,7 @@ fn records_belong_to_algorithms() {
 }
 
 /// Those of whom a record without messages would say nothing.
-const TALKING: [&str; 18] = [
+const TALKING: [&str; 19] = [
     "async-linucb",
     "async-linucb-am",
     "sync-linucb",
@@ -90,6 +90,7 @@ const TALKING: [&str; 18] = [
     "hdp-mab",
     "pf-ucb",
     "pf-ucb-enhanced",
+    "fed-elim",
     "private-fed-linucb",
 ];
 
