@@ -7,6 +7,7 @@
 pub mod async_linucb;
 pub mod dp_mab;
 pub mod fclub;
+pub mod fed_elim;
 pub mod hetofed;
 pub mod pf_ucb;
 pub mod plan;
@@ -17,4 +18,4 @@ use reproduce::Paper;
 
 /// Every paper there is.
 pub const PAPERS: &[Paper] =
-    &[hetofed::PAPER, fclub::PAPER, dp_mab::PAPER, pf_ucb::PAPER, async_linucb::PAPER];
+    &[hetofed::PAPER, fclub::PAPER, dp_mab::PAPER, pf_ucb::PAPER, async_linucb::PAPER, fed_elim::PAPER];

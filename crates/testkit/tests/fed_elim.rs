@@ -53,7 +53,8 @@ fn without_noise_blocks_and_single_steps_are_the_same_run() {
     // Told of noise, so that there is something to find out.
     let params = json!({ "reward_noise": 1.0 });
     let still = game(8.0, 0.0, 3000, "all");
-    let in_blocks = suite::blocks_without_noise_equal_single_steps::<FedElim>(&Worlds::ours(), &params, &still);
+    let in_blocks =
+        suite::blocks_without_noise_equal_single_steps::<FedElim>(&Worlds::ours(), &params, &still);
     assert!(in_blocks.is_some_and(|ticks| ticks > 1000), "{in_blocks:?}");
 }
 
@@ -100,7 +101,9 @@ fn talking_rarely_costs_at_most_two_times_the_pulls_and_three_times_in_all() {
     let pulls = mean(&mut rare.iter().map(|(pulls, _)| *pulls));
     let total = mean(&mut rare.iter().map(|(pulls, cost)| pulls + cost));
     let total_always = mean(&mut always.iter().map(|(pulls, cost)| pulls + cost));
-    println!("pulls {pulls:.0}, in all {total:.0}; at every step at most {most:.0} pulls, in all {total_always:.0}");
+    println!(
+        "pulls {pulls:.0}, in all {total:.0}; at every step at most {most:.0} pulls, in all {total_always:.0}"
+    );
     assert!(pulls <= 2.0 * most && total <= 3.0 * most);
     assert!(total < total_always, "communication at every step costs more than the pulls it saves");
 }

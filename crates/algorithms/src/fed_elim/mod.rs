@@ -25,8 +25,7 @@ pub struct FedElim;
 impl Algorithm for FedElim {
     const NAME: &'static str = "fed-elim";
     const SUMMARY: &'static str = "finds every client's best arm and the best on average, with a stopping rule; communicates at powers of two (Reddy, Karthik and Tan 2022)";
-    const MEMBERSHIP: &'static str =
-        "A round of communication waits for all clients; with `deadline` (from the first answer on) it goes on once \
+    const MEMBERSHIP: &'static str = "A round of communication waits for all clients; with `deadline` (from the first answer on) it goes on once \
          that has come and `quorum` is reached, with the means of those who answered and a bound for as many. A late \
          client is told with everyone which arms are left, and goes on from where it is. A client that leaves is not \
          waited for, and the global answer is of those who stay; one that comes back explores from the start, and the \

@@ -86,9 +86,7 @@ fn rules(clients: usize, arms: usize, delta: f64) -> Rules {
 fn the_bounds_are_the_papers() {
     let rules = rules(3, 4, 0.1);
     // sqrt(2 ln(8 K M n^2 / delta) / n), sqrt(2 ln(8 K n^2 / delta) / (M n)), worked out apart.
-    for (n, local, global) in
-        [(1, 3.706_288_634_692, 1.961_202_879_1), (100, 0.564_937_9, 0.316_938_8)]
-    {
+    for (n, local, global) in [(1, 3.706_288_634_692, 1.961_202_879_1), (100, 0.564_937_9, 0.316_938_8)] {
         let ln = libm::log;
         let n_f = n as f64;
         let by_hand = [
@@ -128,13 +126,18 @@ fn arms_more_than_two_bounds_below_the_best_are_given_up() {
 
 #[test]
 fn means_are_sent_after_1_2_4_8_pulls_of_each_arm_or_after_every_h() {
-    for (communicate, expected) in [(json!("2^t"), [1, 2, 4, 8, 16]), (json!(3), [3, 6, 9, 12, 15]), (json!(1), [1, 2, 3, 4, 5])] {
+    for (communicate, expected) in
+        [(json!("2^t"), [1, 2, 4, 8, 16]), (json!(3), [3, 6, 9, 12, 15]), (json!(1), [1, 2, 3, 4, 5])]
+    {
         let mut client = client(json!({ "communicate": communicate }), 2, 3);
         let mut steps = Vec::new();
         for round in 1..=5 {
             let sent = explore(&mut client, &[0.5, 0.25, 1.0]).1;
             let [ArmMsg::Upload { number, values }] = &sent[..] else { panic!("{sent:?}") };
-            assert_eq!((*number, values.get()), (round, &ArmValues::new(round, arms(&[0, 1, 2]), vec![0.5, 0.25, 1.0])));
+            assert_eq!(
+                (*number, values.get()),
+                (round, &ArmValues::new(round, arms(&[0, 1, 2]), vec![0.5, 0.25, 1.0]))
+            );
             steps.push(client.steps());
             tell(&mut client, left(round + 1, &[0, 1, 2]));
         }
@@ -148,7 +151,10 @@ fn every_step_pulls_each_arm_once_that_is_in_question_for_itself_or_for_all() {
     // Arm 2 is best by far: found after the first step, and not told.
     let (pulled, sent) = explore(&mut client, &[0.0, 0.1, 1.0, 0.2]);
     assert_eq!(pulled, [0, 1, 2, 3]);
-    assert!(matches!(sent[..], [ArmMsg::Signal { signal: FOUND, phase: 1 }, ArmMsg::Upload { .. }]), "{sent:?}");
+    assert!(
+        matches!(sent[..], [ArmMsg::Signal { signal: FOUND, phase: 1 }, ArmMsg::Upload { .. }]),
+        "{sent:?}"
+    );
     assert_eq!((client.local_best(), client.global_best()), (Some(ArmIndex(2)), None));
     // It waits with its best arm, and what that pays is no statistic.
     assert!(client.waits());
@@ -160,7 +166,10 @@ fn every_step_pulls_each_arm_once_that_is_in_question_for_itself_or_for_all() {
     let [ArmMsg::Upload { number: 2, values }] = &sent[..] else { panic!("{sent:?}") };
     assert_eq!(values.get().values, [0.1, 0.2]);
     tell(&mut client, left(3, &[3]));
-    assert_eq!((client.global_best(), client.plan()), (Some(ArmIndex(3)), Some(&[(ArmIndex(2), u64::MAX)][..])));
+    assert_eq!(
+        (client.global_best(), client.plan()),
+        (Some(ArmIndex(3)), Some(&[(ArmIndex(2), u64::MAX)][..]))
+    );
 }
 
 #[test]
@@ -241,7 +250,11 @@ fn the_server_averages_in_node_order_and_gives_up_what_is_too_far_behind() {
     assert_eq!((known.observations, known.arms.iter().filter(|arm| arm.active).count()), (Some(12), 1));
 }
 
-fn levels(server: &mut Server, now: Tick, input: impl FnOnce(&mut Server, &mut Cx<'_, ArmMsg>)) -> Vec<(String, f64)> {
+fn levels(
+    server: &mut Server,
+    now: Tick,
+    input: impl FnOnce(&mut Server, &mut Cx<'_, ArmMsg>),
+) -> Vec<(String, f64)> {
     let ((), effects) = Cx::rehearse(NodeId::SERVER, now, |cx| input(server, cx));
     let level = |fact: Fact| match fact {
         Fact::Level(name, value) => Some((name.into_owned(), value)),

@@ -394,7 +394,15 @@ fn pf_ucb() -> Vec<Case> {
 fn fed_elim() -> Vec<Case> {
     let sure = json!({ "failure_prob": 0.5, "reward_noise": 0.1 });
     grid(
-        &["gaussian", "bernoulli+faulty+late", "bernoulli", "bernoulli+single", "still", "still+single", "turns"],
+        &[
+            "gaussian",
+            "bernoulli+faulty+late",
+            "bernoulli",
+            "bernoulli+single",
+            "still",
+            "still+single",
+            "turns",
+        ],
         &[
             sure.clone(),
             json!({}),
