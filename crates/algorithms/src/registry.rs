@@ -41,6 +41,7 @@ pub fn ours<E: Erase>() -> Registry<E> {
     list.add::<crate::dp_mab::SingleMab>();
     list.add::<crate::pf_ucb::PfUcb>();
     list.add::<crate::pf_ucb::PfUcbEnhanced>();
+    list.add::<crate::fed_elim::FedElim>();
     list.add::<crate::private::PrivateLinucb>();
     list.add::<crate::private::PrivateFclub>();
     list.add::<crate::private_fed_linucb::PrivateFedLinucb>();

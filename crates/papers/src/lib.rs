@@ -8,6 +8,7 @@ pub mod async_linucb;
 pub mod dp_mab;
 pub mod fclub;
 pub mod fed_linucb;
+pub mod fed_elim;
 pub mod hetofed;
 pub mod pf_ucb;
 pub mod plan;
@@ -19,3 +20,4 @@ use reproduce::Paper;
 /// Every paper there is.
 pub const PAPERS: &[Paper] =
     &[hetofed::PAPER, fclub::PAPER, dp_mab::PAPER, pf_ucb::PAPER, async_linucb::PAPER, fed_linucb::PAPER];
+    &[hetofed::PAPER, fclub::PAPER, dp_mab::PAPER, pf_ucb::PAPER, async_linucb::PAPER, fed_elim::PAPER];

@@ -306,6 +306,9 @@ pub struct Traffic {
     pub control_messages: u64,
     /// Numbers in charged messages.
     pub scalars: u64,
+    /// Those of them in uploads. For cost functions alone, which see a run that has just ended: not stored.
+    #[serde(skip)]
+    pub upload_scalars: u64,
     /// Encoded bytes of charged messages.
     pub bytes: u64,
     /// Encoded bytes of signals.
@@ -324,7 +327,10 @@ impl Traffic {
     pub fn count(&mut self, message: &impl Message) {
         let bytes = message.wire_len() as u64;
         match message.kind() {
-            Kind::Upload => self.uploads += 1,
+            Kind::Upload => {
+                self.uploads += 1;
+                self.upload_scalars += message.scalars();
+            }
             Kind::Download => self.downloads += 1,
             Kind::Peer => self.peer_messages += 1,
             Kind::Control => {

@@ -123,6 +123,9 @@ fn talkative(algorithm: &str) -> &'static [&'static str] {
         "ddp-mab" => &["rounds = 3\ngap = 0.8\nprivacy = \"local\"\ndp_epsilon = 20.0\ntopology = \"ring\""],
         "hdp-mab" => &["rounds = 3\ngap = 0.8\nprivacy = \"local\"\ndp_epsilon = 20.0\ntopology = \"star\""],
         "pf-ucb" | "pf-ucb-enhanced" => &["schedule = 1.0"],
+        "fed-elim" => {
+            &["failure_prob = 0.5\nreward_noise = 0.1", "communicate = 2\ndeadline = 5\nreward_noise = 0.1"]
+        }
         "cdp-fclub-dc" => &["dp_delta = 1e-5"],
         "private-linucb" => &[
             "dp_delta = 1e-5\nreleases = 6\nfirst_release = 2",

@@ -208,6 +208,7 @@ pub(crate) fn of(name: &str) -> Vec<Case> {
         "exp3-alone" => plain(&[json!({}), json!({ "mixing": 0.3 })]),
         "cdp-mab" | "ddp-mab" | "hdp-mab" | "single-mab" => dp_mab(name),
         "pf-ucb" | "pf-ucb-enhanced" => pf_ucb(),
+        "fed-elim" => fed_elim(),
         "private-fed-linucb" => grid(
             &["servers", "servers+faulty+late", "clustered", "tied+faulty+late"],
             &[
@@ -396,6 +397,27 @@ fn pf_ucb() -> Vec<Case> {
             json!({ "schedule": { "table": [3, 5, 8] }, "personalization": 1.0 }),
             json!({ "schedule": "2^p", "personalization": 0.75, "divide_by_clients": true, "radius": "log-mt" }),
             json!({ "schedule": 4, "communication_loss": 2.0, "loss_factor": "C", "confidence_constant": 0.1 }),
+        ],
+    )
+}
+
+fn fed_elim() -> Vec<Case> {
+    let sure = json!({ "failure_prob": 0.5, "reward_noise": 0.1 });
+    grid(
+        &[
+            "gaussian",
+            "bernoulli+faulty+late",
+            "bernoulli",
+            "bernoulli+single",
+            "still",
+            "still+single",
+            "turns",
+        ],
+        &[
+            sure.clone(),
+            json!({}),
+            with(&sure, json!({ "communicate": 3, "communication_cost": 10.0, "play": "global" })),
+            with(&sure, json!({ "deadline": 4, "quorum": 0.5 })),
         ],
     )
 }

@@ -91,6 +91,7 @@ const TALKING: [&str; 19] = [
     "hdp-mab",
     "pf-ucb",
     "pf-ucb-enhanced",
+    "fed-elim",
     "private-fed-linucb",
 ];
 

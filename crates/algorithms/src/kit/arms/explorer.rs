@@ -80,6 +80,14 @@ impl Explorer {
         }
     }
 
+    /// Planned pulls of other arms are not to be made any more. Rewards that have not come are still to come.
+    pub fn retain(&mut self, wanted: impl Fn(ArmIndex) -> bool) {
+        for schedule in &mut self.schedules {
+            *schedule = Schedule::new(schedule.plan().iter().copied().filter(|(arm, _)| wanted(*arm)));
+        }
+        self.schedules.retain(|schedule| !schedule.is_empty());
+    }
+
     /// There are pulls to be made.
     pub fn is_exploring(&self) -> bool {
         !self.schedules.is_empty()
@@ -158,6 +166,19 @@ mod tests {
         explorer.rewarded();
         assert!(!explorer.is_done(), "one of them is missing");
         assert!(explorer.abandon(&first) && explorer.is_exploring(), "it is made again");
+    }
+
+    #[test]
+    fn what_is_not_wanted_any_more_is_not_pulled_and_its_rewards_are_waited_for() {
+        let mut explorer = Explorer::new([Schedule::new([(A, 2), (B, 1)]), Schedule::new([(B, 3)])]);
+        assert_eq!(pull(&mut explorer).arm, A);
+        explorer.retain(|arm| arm == B);
+        let left: Vec<ArmIndex> = (0..4).map(|_| pull(&mut explorer).arm).collect();
+        assert_eq!(left, [B; 4]);
+        (0..4).for_each(|_| explorer.rewarded());
+        assert!(!explorer.is_exploring() && !explorer.is_done(), "the first reward is missing");
+        explorer.rewarded();
+        assert!(explorer.is_done());
     }
 
     #[test]
