@@ -16,6 +16,7 @@ pub mod fclub;
 mod fidelity;
 pub mod greedy;
 pub mod hetofed;
+pub mod hetofed_async;
 pub mod kit;
 pub mod kl_ucb_alone;
 pub mod linucb_alone;

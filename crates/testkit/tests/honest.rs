@@ -134,7 +134,9 @@ fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
         "async-linucb" => vec![json!({ "ratio": 1.0 }), json!({ "ratio": 1.5, "policy": "linphe" })],
         "async-linucb-am" => vec![json!({ "ratio": 1.0 }), json!({ "ratio": 1.0, "warm_up": false })],
         "sync-linucb" => vec![json!({ "sync_threshold": 0.5 })],
-        "hetofed" | "hetofed-pq" => vec![json!({ "exploration": 6, "sync_threshold": 1.0 })],
+        "hetofed" | "hetofed-pq" | "hetofed-async" => {
+            vec![json!({ "exploration": 6, "sync_threshold": 1.0 })]
+        }
         "hetofed-dr" | "hetofed-e" => vec![json!({ "sync_threshold": 1.0 })],
         "cdp-fclub-dc" => {
             let delta = |mut params: serde_json::Value| {

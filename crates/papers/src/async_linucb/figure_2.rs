@@ -5,8 +5,8 @@ use cahoots_lab::LabError;
 use cahoots_lab::results::{Estimate, readable};
 use cahoots_lab::run::Record;
 
-use super::trade_off::{as_percent, at_equal_communication};
 use crate::reproduce::quantity::{regret, transfers};
+use crate::reproduce::trade_off::{as_percent, at_equal_communication};
 use crate::reproduce::{
     AUTHORS_CODE, ExperimentFile, Item, Measured, MeasuredExperiment, Reference, ReportBuilder, Runs,
     Seconds, Verdict,

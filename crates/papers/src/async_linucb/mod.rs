@@ -6,7 +6,6 @@ mod figure_3;
 mod figure_4;
 mod table_1;
 mod table_2;
-mod trade_off;
 
 use crate::reproduce::Paper;
 

@@ -72,7 +72,7 @@ fn records_belong_to_algorithms() {
 }
 
 /// Those of whom a record without messages would say nothing.
-const TALKING: [&str; 18] = [
+const TALKING: [&str; 19] = [
     "async-linucb",
     "async-linucb-am",
     "sync-linucb",
@@ -80,6 +80,7 @@ const TALKING: [&str; 18] = [
     "hetofed-pq",
     "hetofed-dr",
     "hetofed-e",
+    "hetofed-async",
     "fclub",
     "fclub-dc",
     "cdp-fclub-dc",

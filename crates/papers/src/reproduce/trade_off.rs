@@ -2,7 +2,7 @@
 
 use cahoots_lab::results::Estimate;
 
-use crate::reproduce::Runs;
+use super::Runs;
 
 /// Places on the axis of communication at which two families are compared.
 const PLACES: usize = 40;
@@ -29,7 +29,7 @@ fn at(points: &[(f64, f64)], x: f64) -> f64 {
 /// By how much one family's regret differs from another's at equal communication: mean of
 /// ln(regret / regret) over the range of communication that both reach, one value per seed.
 /// `None` where the ranges do not meet.
-pub(super) fn at_equal_communication(one: &[&Runs], other: &[&Runs]) -> Option<Estimate> {
+pub(crate) fn at_equal_communication(one: &[&Runs], other: &[&Runs]) -> Option<Estimate> {
     let seeds = one.iter().chain(other).map(|runs| runs.records.len()).min()?;
     let of_seed = |seed: usize| {
         let (one, other) = (frontier(one, seed), frontier(other, seed));
@@ -47,7 +47,7 @@ pub(super) fn at_equal_communication(one: &[&Runs], other: &[&Runs]) -> Option<E
 }
 
 /// "12% less (8% to 16%)" for a mean difference of logarithms.
-pub(super) fn as_percent(difference: &Estimate) -> String {
+pub(crate) fn as_percent(difference: &Estimate) -> String {
     let percent = |value: f64| 100.0 * (value.exp() - 1.0);
     let mean = percent(difference.mean);
     match difference.ci95 {
