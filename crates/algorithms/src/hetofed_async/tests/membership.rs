@@ -55,8 +55,10 @@ fn who_comes_back_is_served_at_once_counts_from_one_and_explores_no_more() {
         tell(&mut client, message);
     }
     assert_eq!(client.known().total().count, 80);
-    let contexts = [[1.0, 0.0], [0.0, 0.1]].concat();
-    let arms = cahoots_core::ArmSet::featured(&contexts, DIM).unwrap();
+    let mut contexts = cahoots_core::Tiles::new(DIM);
+    contexts.push(&[1.0, 0.0]);
+    contexts.push(&[0.0, 0.1]);
+    let arms = cahoots_core::ArmSet::featured(&contexts).unwrap();
     let keys = cahoots_core::Keys::from_seed(1);
     for decision in 0..20 {
         let choice = client.choose(cahoots_core::UserId(0), arms, &mut keys.policy(NodeId(0), decision));
