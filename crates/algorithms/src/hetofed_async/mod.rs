@@ -9,7 +9,7 @@ mod server;
 mod tests;
 
 pub use client::Client;
-pub use params::{Params, Valid};
+pub use params::{Params, Partners, Valid};
 pub use server::Server;
 
 use cahoots_core::{Algorithm, Alone, ParamError, Seat, Setting};

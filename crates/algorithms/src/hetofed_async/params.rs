@@ -1,5 +1,7 @@
 //! Parameters of hetofed-async.
 
+use std::collections::BTreeSet;
+
 use cahoots_core::homogeneity::HomogeneityTest;
 use cahoots_core::{NodeId, ParamError, Setting};
 use schemars::JsonSchema;
@@ -30,6 +32,9 @@ pub struct Params {
     /// The test that decides who may share.
     #[serde(default)]
     pub test: TestParams,
+    /// Whose data a client in several clusters is given.
+    #[serde(default)]
+    pub partners: Partners,
     /// Does a download show in the very next decision? `fidelity` decides when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh: Option<bool>,
@@ -43,6 +48,29 @@ fn thousand() -> usize {
     1000
 }
 
+/// Whose data a client in several clusters is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Partners {
+    /// Those of the members of its largest cluster: few who are like it by mistake are like the others there too.
+    #[default]
+    Largest,
+    /// Those of the members of all its clusters: of all that have passed the test with it.
+    All,
+}
+
+impl Partners {
+    /// The clients whose data this one is given, itself among them, in order; none if it is in no cluster.
+    pub(super) fn of(self, client: NodeId, clusters: &[Vec<NodeId>]) -> Vec<NodeId> {
+        let own = clusters.iter().filter(|cluster| cluster.binary_search(&client).is_ok());
+        match self {
+            // Of equals, the first.
+            Partners::Largest => own.rev().max_by_key(|cluster| cluster.len()).cloned().unwrap_or_default(),
+            Partners::All => own.flatten().copied().collect::<BTreeSet<_>>().into_iter().collect(),
+        }
+    }
+}
+
 /// Checked parameters.
 #[derive(Clone, Debug)]
 pub struct Valid {
@@ -50,6 +78,7 @@ pub struct Valid {
     pub(super) plan: Plan,
     pub(super) trigger: Trigger,
     pub(super) test: HomogeneityTest,
+    pub(super) partners: Partners,
     pub(super) refresh: bool,
     pub(super) max_clusters: usize,
 }
@@ -102,6 +131,7 @@ impl Params {
             plan: exploration.check(Unit::PerClient, &constants)?,
             trigger,
             test: self.test.check(NamedBound::Proof, paper, &constants)?,
+            partners: self.partners,
             refresh: self.refresh.unwrap_or(paper),
             max_clusters: self.max_clusters,
             linear,

@@ -9,8 +9,8 @@ use cahoots_core::{
 use serde::{Deserialize, Serialize};
 
 use super::member::Member;
-use super::params::Valid;
-use crate::kit::clusters::{Clusters, partners};
+use super::params::{Partners, Valid};
+use crate::kit::clusters::Clusters;
 use crate::kit::linear::{LinearMsg, Signal, check_upload};
 
 /// Keeps each client's own data apart, and adds up for whoever asks those of clients that are like it.
@@ -19,6 +19,7 @@ pub struct Server {
     ridge: f64,
     plausible: Plausible,
     nothing: Arc<View>,
+    partners: Partners,
     members: BTreeMap<NodeId, Member>,
     clusters: Clusters,
     /// Clients that have asked to be found their clusters since these were estimated.
@@ -35,6 +36,7 @@ impl Server {
             ridge: valid.linear.ridge,
             plausible: valid.linear.plausible,
             nothing: valid.linear.nothing.clone(),
+            partners: valid.partners,
             members: BTreeMap::new(),
             clusters: Clusters::new(valid.test.clone(), valid.max_clusters),
             changed: BTreeSet::new(),
@@ -47,6 +49,11 @@ impl Server {
     /// The estimated clusters.
     pub fn clusters(&self) -> &Clusters {
         &self.clusters
+    }
+
+    /// The clients whose data one is given, itself among them, in order.
+    pub fn partners(&self, client: NodeId) -> Vec<NodeId> {
+        self.partners.of(client, self.clusters.list())
     }
 
     /// What a client has uploaded so far.
@@ -69,7 +76,7 @@ impl Server {
 
     /// Answers a client: with a view, if there is anything in it that the client has not.
     fn answer(&mut self, client: NodeId, cx: &mut Cx<'_, LinearMsg>) {
-        let partners = self.clusters.partners(client);
+        let partners = self.partners(client);
         let Some(member) = self.members.get(&client) else { return };
         let learned = |partner: &NodeId| self.members.get(partner).map_or(0, |partner| partner.learned_at);
         let others = partners.iter().filter(|partner| **partner != client).map(learned).max();
@@ -92,7 +99,7 @@ impl Server {
 
     /// Tells a client how many are like it, if that is news.
     fn tell(&mut self, client: NodeId, cx: &mut Cx<'_, LinearMsg>) {
-        let size = self.clusters.partners(client).len() as u32;
+        let size = self.partners(client).len() as u32;
         let Some(member) = self.members.get_mut(&client) else { return };
         if !member.left && std::mem::replace(&mut member.told, size) != size {
             cx.send(client, LinearMsg::Clusters { phase: self.clusters.estimates(), sizes: vec![size] });
@@ -108,7 +115,8 @@ impl Server {
         cx.report(Fact::Clusters(self.clusters.list().len() as u64));
         cx.level("clique_fallbacks", self.clusters.fallbacks() as f64);
         for (&client, member) in &mut self.members {
-            let (had, has) = (partners(&before, client), self.clusters.partners(client));
+            let had = self.partners.of(client, &before);
+            let has = self.partners.of(client, self.clusters.list());
             member.stale |= had != has && (has.len() > 1 || member.has_view());
         }
         let clients: Vec<NodeId> = self.members.keys().copied().collect();
@@ -142,11 +150,7 @@ impl Server {
 
     /// A client that is there again is told what it needs, and given all that it may have.
     fn resume(&mut self, client: NodeId, cx: &mut Cx<'_, LinearMsg>) {
-        if self
-            .members
-            .get(&client)
-            .is_some_and(|member| !self.clusters.partners(client).is_empty() && !member.left)
-        {
+        if self.members.get(&client).is_some_and(|member| !self.partners(client).is_empty() && !member.left) {
             self.tell(client, cx);
             self.answer(client, cx);
         }

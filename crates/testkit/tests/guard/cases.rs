@@ -171,7 +171,7 @@ pub(crate) fn of(name: &str) -> Vec<Case> {
             &["clustered", "changing+faulty+late", "changing", "tied", "tied+faulty"],
             &[
                 json!({ "exploration": 6, "sync_threshold": 1.0 }),
-                json!({ "exploration": 4, "upload_ratio": 1.5, "test": { "cut": 0.9 } }),
+                json!({ "exploration": 4, "upload_ratio": 1.5, "test": { "cut": 0.9 }, "partners": "all" }),
                 json!({ "exploration": { "doubling": { "first": 10, "explore": 3 } }, "sync_threshold": 0.5 }),
                 json!({ "exploration": 5, "sync_threshold": 1.0, "fidelity": "authors", "policy": "lints" }),
             ],

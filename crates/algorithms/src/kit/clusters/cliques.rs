@@ -77,12 +77,6 @@ impl Clusters {
         self.list.iter().enumerate().filter(member).map(|(place, _)| place)
     }
 
-    /// All that are in a cluster with a client, and itself, in order: whom it has not been told apart from. Empty
-    /// if it is in none.
-    pub fn partners(&self, client: NodeId) -> Vec<NodeId> {
-        partners(&self.list, client)
-    }
-
     /// Sizes of a client's clusters, largest first, each once.
     pub fn sizes(&self, client: NodeId) -> Vec<u32> {
         let sizes: BTreeSet<u32> = self.of(client).map(|place| self.list[place].len() as u32).collect();
@@ -98,13 +92,6 @@ impl Clusters {
     pub fn fallbacks(&self) -> u64 {
         self.fallbacks
     }
-}
-
-/// All that are in one of these clusters with a client, and itself, in order.
-pub(crate) fn partners(clusters: &[Vec<NodeId>], client: NodeId) -> Vec<NodeId> {
-    let own = clusters.iter().filter(|cluster| cluster.binary_search(&client).is_ok());
-    let all: BTreeSet<NodeId> = own.flatten().copied().collect();
-    all.into_iter().collect()
 }
 
 /// Clients whose statistics stay in a core's cache together.

@@ -10,7 +10,6 @@ mod users;
 
 pub use alike::Alike;
 pub use cliques::Clusters;
-pub(crate) use cliques::partners;
 pub use exploration::{Doubling, Exploration, Theory, Unit};
 pub(crate) use exploration::{Plan, RandomPulls};
 pub use knowledge::Knowledge;
