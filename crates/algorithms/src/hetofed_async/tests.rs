@@ -81,7 +81,11 @@ fn enter(server: &mut Server, id: u32, now: u64, number: u64, stats: LinearStats
 
 /// A server whose clients have explored: `data(20, second)` of each. The rewards decide who is similar.
 fn clustered(seconds: &[f64]) -> Server {
-    let valid = valid(seconds.len(), json!({}));
+    clustered_with(json!({}), seconds)
+}
+
+fn clustered_with(params: Value, seconds: &[f64]) -> Server {
+    let valid = valid(seconds.len(), params);
     let mut server = HetofedAsync::server(&valid, &Seating::PerUser.seat(&setting(3), NodeId::SERVER));
     for (id, &second) in seconds.iter().enumerate() {
         join(&mut server, id as u32, 1);

@@ -54,6 +54,14 @@ fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), L
         priority,
         regret,
     );
+    let all = entry("when asking, D_k, all clusters")?;
+    less(
+        report,
+        "everyone reachable, the paper's D_k: one cluster is better than all of them",
+        asking,
+        all,
+        regret,
+    );
     at_equal(report, part, "everyone reachable", "when asking", "queue");
     at_equal(report, part, "everyone reachable", BY_RATIO, "queue");
     at_equal(report, part, "everyone reachable", BY_RATIO, "when asking");

@@ -136,9 +136,30 @@ fn a_view_is_sent_only_where_it_holds_something_new() {
     }
 }
 
+/// 0 and 1, 1 and 2 are similar, and 2 and 3.
 #[test]
-fn where_clusters_overlap_a_client_is_given_the_data_of_all_of_them_and_the_others_of_their_own() {
-    let mut server = clustered(&CHAIN);
+fn where_clusters_overlap_a_client_is_given_the_data_of_the_largest_it_is_in() {
+    let mut server = clustered(&[0.0, 0.12, 0.24, 0.24]);
+    assert_eq!(
+        server.clusters().list(),
+        [vec![0, 1], vec![1, 2, 3]].map(|ids| ids.into_iter().map(NodeId).collect::<Vec<_>>())
+    );
+    say(&mut server, 0, 3, upload(2, data(1, 0.0)));
+    say(&mut server, 2, 3, upload(2, data(2, 0.24)));
+    assert_eq!(downloads(&say(&mut server, 1, 3, upload(2, data(4, 0.12)))), [(1, 132, 2)], "nothing of 0");
+    assert_eq!(
+        downloads(&say(&mut server, 0, 4, upload(3, data(1, 0.0)))),
+        [(0, 92, 3)],
+        "of 1, but not of 2"
+    );
+    assert_eq!(downloads(&say(&mut server, 3, 4, upload(2, data(1, 0.24)))), [(3, 134, 2)]);
+    let equals = clustered(&CHAIN);
+    assert_eq!(equals.partners(NodeId(1)), [NodeId(0), NodeId(1)], "of equals, the first");
+}
+
+#[test]
+fn where_clusters_overlap_a_client_can_be_given_the_data_of_all_of_them_and_the_others_of_their_own() {
+    let mut server = clustered_with(json!({ "partners": "all" }), &CHAIN);
     assert_eq!(server.clusters().list(), [vec![NodeId(0), NodeId(1)], vec![NodeId(1), NodeId(2)]]);
     say(&mut server, 0, 3, upload(2, data(1, 0.0)));
     say(&mut server, 2, 3, upload(2, data(2, 0.24)));
