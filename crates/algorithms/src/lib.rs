@@ -18,6 +18,7 @@ pub mod fed_linucb;
 mod fidelity;
 pub mod greedy;
 pub mod hetofed;
+pub mod hetofed_async;
 pub mod kit;
 pub mod kl_ucb_alone;
 pub mod linucb_alone;

@@ -22,6 +22,7 @@ pub fn ours<E: Erase>() -> Registry<E> {
     list.add::<crate::hetofed::HetofedPq>();
     list.add::<crate::hetofed::HetofedDr>();
     list.add::<crate::hetofed::HetofedE>();
+    list.add::<crate::hetofed_async::HetofedAsync>();
     list.add::<crate::dyclu::Dyclu>();
     list.add::<crate::club::LocalClub>();
     list.add::<crate::club::LocalSclub>();

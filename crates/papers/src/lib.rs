@@ -7,8 +7,8 @@
 pub mod async_linucb;
 pub mod dp_mab;
 pub mod fclub;
-pub mod fed_linucb;
 pub mod fed_elim;
+pub mod fed_linucb;
 pub mod hetofed;
 pub mod pf_ucb;
 pub mod plan;
@@ -18,6 +18,12 @@ pub use pf_ucb::bounds::lower_bounds;
 use reproduce::Paper;
 
 /// Every paper there is.
-pub const PAPERS: &[Paper] =
-    &[hetofed::PAPER, fclub::PAPER, dp_mab::PAPER, pf_ucb::PAPER, async_linucb::PAPER, fed_linucb::PAPER];
-    &[hetofed::PAPER, fclub::PAPER, dp_mab::PAPER, pf_ucb::PAPER, async_linucb::PAPER, fed_elim::PAPER];
+pub const PAPERS: &[Paper] = &[
+    hetofed::PAPER,
+    fclub::PAPER,
+    dp_mab::PAPER,
+    pf_ucb::PAPER,
+    async_linucb::PAPER,
+    fed_linucb::PAPER,
+    fed_elim::PAPER,
+];

@@ -4,6 +4,7 @@
 use cahoots_algorithms::async_linucb::AsyncLinucb;
 use cahoots_algorithms::async_linucb_am::AsyncLinucbAm;
 use cahoots_algorithms::hetofed::{Hetofed, HetofedE};
+use cahoots_algorithms::hetofed_async::HetofedAsync;
 use cahoots_algorithms::sync_linucb::SyncLinucb;
 use cahoots_core::{Algorithm, Buffered, NodeId};
 use cahoots_sim::driver::Simulation;
@@ -62,6 +63,14 @@ fn synchronous_rounds_merge_every_observation_once() {
 fn clustering_servers_keep_every_observation_once() {
     let params = json!({ "exploration": 6, "sync_threshold": 1.0 });
     assert_every_reward_is_somewhere::<Hetofed>(
+        &params,
+        &scenarios::all()[1],
+        |client| client.known(),
+        |simulation, clients| {
+            (0..clients).filter_map(|i| simulation.server().own(NodeId(i))).map(|own| own.count).sum()
+        },
+    );
+    assert_every_reward_is_somewhere::<HetofedAsync>(
         &params,
         &scenarios::all()[1],
         |client| client.known(),

@@ -71,7 +71,7 @@ fn world(name: &str) -> Scenario {
     scenarios::fitting(suite, &Worlds::ours()).into_iter().next().expect("a scenario that fits")
 }
 
-const CASES: [(&str, &str, &str); 12] = [
+const CASES: [(&str, &str, &str); 14] = [
     ("async-linucb", "ratio = 8.0", "ratio = 1.2"),
     ("async-linucb", "upload_ratio = 1.2\ndownload_ratio = 1.2", "upload_ratio = 1.2\ndownload_ratio = 30.0"),
     ("async-linucb", "ratio = 2.0", "upload_ratio = { per_client = [1.0, 2.0, 3.0, 4.0, 5.0, inf] }"),
@@ -82,6 +82,8 @@ const CASES: [(&str, &str, &str); 12] = [
     ("hetofed-pq", "exploration = 5\nsync_threshold = 4.0", "exploration = 5\nsync_threshold = 0.5"),
     ("hetofed-dr", "sync_threshold = 4.0", "sync_threshold = 0.5"),
     ("hetofed-e", "sync_threshold = 4.0", "sync_threshold = 0.5"),
+    ("hetofed-async", "exploration = 5\nsync_threshold = 4.0", "exploration = 5\nsync_threshold = 0.5"),
+    ("hetofed-async", "exploration = 5\nupload_ratio = 4.0", "exploration = 5\nupload_ratio = 1.5"),
     ("fclub-dc", "ratio = 2.0", "upload_ratio = 1.1\ndownload_ratio = 1.01"),
     ("homo-dc", "ratio = 2.0", "upload_ratio = 1.1\ndownload_ratio = 1.01"),
 ];

@@ -3,6 +3,7 @@
 
 use cahoots_algorithms::dyclu::Dyclu;
 use cahoots_algorithms::hetofed::{Hetofed, HetofedE, HetofedPq, Server};
+use cahoots_algorithms::hetofed_async::HetofedAsync;
 use cahoots_algorithms::kit::linear::LinearMsg;
 use cahoots_core::{Algorithm, LinearStats, NodeId};
 use cahoots_sim::driver::{Options, Simulation};
@@ -45,6 +46,19 @@ fn the_contract_is_kept_in_clustered_worlds() {
             "hetofed-e",
             json!({ "sync_threshold": 1.0, "policy": "linphe", "test": { "noncentrality": "data-relative" } }),
         ),
+        ("hetofed-async", json!({ "exploration": 6, "sync_threshold": 2.0 })),
+        (
+            "hetofed-async",
+            json!({ "exploration": 4, "upload_ratio": 1.2, "test": { "cut": 0.9 }, "partners": "all" }),
+        ),
+        (
+            "hetofed-async",
+            json!({ "exploration": { "doubling": { "first": 10, "explore": 3 } }, "upload_ratio": 1.5 }),
+        ),
+        (
+            "hetofed-async",
+            json!({ "exploration": 0, "sync_threshold": 0.0, "fidelity": "authors", "policy": "lints" }),
+        ),
         ("dyclu", json!({ "outlier": 0.3, "window": 4, "false_alarm": 0.99 })),
         ("dyclu", json!({ "outlier": 0.3, "window": 4, "false_alarm": 0.99, "keep_past": false })),
     ] {
@@ -74,6 +88,44 @@ fn finished<A: Algorithm>(params: Value, scenario: &Scenario, seed: u64) -> Simu
     let mut simulation = prepare::<A>(&Worlds::ours(), &params, scenario, seed, Options::default()).unwrap();
     simulation.run(&mut |_| true).unwrap();
     simulation
+}
+
+/// Clients that explore at the same time are found the clusters that hetofed finds, from the same data.
+#[test]
+fn clusters_are_those_of_hetofed_where_all_explore_together() {
+    for (seed, sizes) in [(1, vec![4, 4, 4]), (2, vec![9, 2, 1]), (3, vec![1; 12])] {
+        let scenario = world(80, json!({ "clients": 12, "sizes": sizes }));
+        // A harsh cut, so that there is something to disagree about.
+        for cut in [0.001, 0.3] {
+            let params = json!({ "exploration": 40, "test": { "cut": cut } });
+            let once = finished::<Hetofed>(params.clone(), &scenario, seed);
+            let alone = finished::<HetofedAsync>(params, &scenario, seed);
+            assert_eq!(alone.server().clusters().list(), once.server().clusters().list(), "{sizes:?}, {cut}");
+        }
+    }
+}
+
+/// With an upload for every reward, whoever is served has all that its partners have observed, up to what they
+/// observe after it in the same tick; and every observation is merged once, whatever overlaps.
+#[test]
+fn who_is_served_when_it_asks_misses_nothing_but_the_last_tick() {
+    let scenario = world(60, json!({ "clients": 8, "clusters": 1 }));
+    for partners in ["largest", "all"] {
+        let params =
+            json!({ "exploration": 20, "sync_threshold": 0.0, "test": { "cut": 0.5 }, "partners": partners });
+        let simulation = finished::<HetofedAsync>(params, &scenario, 3);
+        let server = simulation.server();
+        let overlap = (0..8).any(|id| server.clusters().of(NodeId(id)).count() > 1);
+        assert!(overlap, "no clusters overlap: the test must be able to fail");
+        for id in (0..8).map(NodeId) {
+            assert_eq!(server.own(id).unwrap().count, 60, "{id}");
+            let partners = server.partners(id);
+            // Clients act in the order of their numbers: those after it have not yet sent their last.
+            let behind = partners.iter().filter(|partner| **partner > id).count() as u64;
+            let view = server.served(id).expect("everyone is served").stats();
+            assert_eq!(view.count, 60 * partners.len() as u64 - behind, "{id} of {partners:?}");
+        }
+    }
 }
 
 /// Neighbours in blocks of these sizes.
@@ -182,6 +234,9 @@ fn section_4_2_sharing_with_similar_clients_helps_and_with_others_harms() {
     let alone = ("linucb-alone", json!({}));
     assert_better(("hetofed-e", json!({})), alone.clone(), &scenario, 6);
     assert_better(("dyclu", json!({})), alone.clone(), &scenario, 6);
+    // The same random pulls, with and without what comes of them.
+    let when_it_asks = |ratio: f64| ("hetofed-async", json!({ "exploration": 30, "upload_ratio": ratio }));
+    assert_better(when_it_asks(1.2), when_it_asks(1e300), &scenario, 6);
     assert_better(alone, ("sync-linucb", json!({ "sync_threshold": "dislinucb" })), &scenario, 6);
 }
 
@@ -202,6 +257,31 @@ fn a_client_that_never_answers_stops_nobody_where_there_is_a_deadline() {
         let going_on = rounds(json!({ "exploration": 10, "sync_threshold": 5.0, "deadline": 3 }));
         assert!(going_on > 2 * waiting, "{name}: {going_on} against {waiting}");
     }
+}
+
+/// The others' regret and messages are what they are, whether one of them is there or not.
+#[test]
+fn who_is_served_when_it_asks_does_not_notice_that_another_is_away() {
+    let asked = |until: u64| {
+        let mut scenario = world(200, json!({ "clients": 6, "clusters": 1 }));
+        scenario.network =
+            serde_json::from_value(json!({ "offline": [{ "client": 5, "from": 100, "until": until }] }))
+                .unwrap();
+        let params = json!({ "exploration": 10, "sync_threshold": 5.0 });
+        let mut simulation =
+            prepare::<HetofedAsync>(&Worlds::ours(), &params, &scenario, 1, Options::default()).unwrap();
+        simulation.run(&mut |_| true).unwrap();
+        assert!(simulation.server().partners(NodeId(0)).contains(&NodeId(5)));
+        let uploads: Vec<u64> = (0..6).map(|id| simulation.client(NodeId(id)).known().uploads()).collect();
+        let versions: Vec<u64> = (0..5).map(|id| simulation.client(NodeId(id)).known().version()).collect();
+        (uploads, versions)
+    };
+    let (there, _) = asked(101);
+    let (away, views) = asked(100_000);
+    assert!(away[..5].iter().all(|uploads| *uploads > 5), "all but one ask and are served: {away:?}");
+    assert!(views.iter().all(|version| *version > 25), "up to the end: {views:?}");
+    let (there, away): (u64, u64) = (there[..5].iter().sum(), away[..5].iter().sum());
+    assert!(away * 10 > there * 8, "as often as otherwise: {away} against {there}");
 }
 
 #[test]

@@ -137,7 +137,9 @@ fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
         "fed-linucb" => {
             vec![json!({ "upload_ratio": 1.0 }), json!({ "upload_ratio": 1.5, "policy": "linphe" })]
         }
-        "hetofed" | "hetofed-pq" => vec![json!({ "exploration": 6, "sync_threshold": 1.0 })],
+        "hetofed" | "hetofed-pq" | "hetofed-async" => {
+            vec![json!({ "exploration": 6, "sync_threshold": 1.0 })]
+        }
         "hetofed-dr" | "hetofed-e" => vec![json!({ "sync_threshold": 1.0 })],
         "cdp-fclub-dc" => {
             let delta = |mut params: serde_json::Value| {

@@ -88,8 +88,8 @@ const DRAWN: [&str; 5] = ["random", "epsilon-greedy", "softmax", "igw", "exp3-al
 fn takes_masks<A: Algorithm>(scenario: &Scenario) -> bool {
     // Random pulls are drawn from what is open: they are others where less is.
     let least = serde_json::from_str(A::LEAST).expect("JSON");
-    let params =
-        if A::NAME == "hetofed" || A::NAME == "hetofed-pq" { json!({ "exploration": 0 }) } else { least };
+    let explores = ["hetofed", "hetofed-pq", "hetofed-async"].contains(&A::NAME);
+    let params = if explores { json!({ "exploration": 0 }) } else { least };
     let (world, _) = scenario.build(&Worlds::ours(), SEED).expect("a scenario that fits");
     let valid = A::check(serde_json::from_value(params.clone()).expect("readable"), world.setting());
     let valid = valid.expect("parameters that fit");

@@ -6,9 +6,8 @@ use cahoots_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::exploration::RandomPulls;
 use super::params::Valid;
-use super::threshold::Threshold;
+use crate::kit::clusters::{RandomPulls, Threshold};
 use crate::kit::linear::{Chosen, FederatedLinear, LinearMsg, Signal};
 
 /// Explores, then learns with its clusters: asks for them when it has learned enough.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use cahoots_core::{LinearStats, Misbehaviour, Plausible, View, linalg};
 use serde::{Deserialize, Serialize};
 
+use crate::kit::linear::check_upload;
+
 /// Uploads that a client keeps on top of its view before it is told that they can be added up.
 const UNTOLD: u64 = 8;
 
@@ -69,13 +71,7 @@ impl Member {
         plausible: &Plausible,
         ridge: f64,
     ) -> Result<(), Misbehaviour> {
-        // Numbers between were refused; links lose none.
-        if number <= self.merged {
-            return Err(Misbehaviour::Gap { expected: self.merged + 1, got: number });
-        }
-        stats.check(self.own.dim(), !self.own.contexts.is_empty())?;
-        plausible.check(stats)?;
-        linalg::log_det(&stats.gram, ridge).map(|_| ())
+        check_upload(number, self.merged, stats, &self.own, plausible, ridge)
     }
 
     /// Takes an upload that was checked.

@@ -2,8 +2,6 @@
 #![doc = include_str!("PARAMETERS.md")]
 
 mod client;
-mod clusters;
-mod exploration;
 mod member;
 mod params;
 mod queue;
@@ -11,14 +9,13 @@ mod serve;
 mod server;
 #[cfg(test)]
 mod tests;
-mod threshold;
 
+pub use crate::kit::clusters::{
+    Bound, Clusters, Doubling, Exploration, NamedBound, SyncThreshold, TestParams, Theory, Unit,
+};
 pub use client::Client;
-pub use clusters::Clusters;
-pub use exploration::{Doubling, Exploration, Theory, Unit};
-pub use params::{Bound, NamedBound, Params, Sharing, TestParams, Valid};
+pub use params::{Params, Sharing, Valid};
 pub use server::Server;
-pub use threshold::SyncThreshold;
 
 use cahoots_core::{Algorithm, Alone, ParamError, Seat, Setting};
 use serde::{Deserialize, Serialize};

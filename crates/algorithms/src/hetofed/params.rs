@@ -1,15 +1,16 @@
 //! Parameters of the hetofed family.
 
-use cahoots_core::homogeneity::{HomogeneityTest, Noncentrality};
+use cahoots_core::homogeneity::HomogeneityTest;
 use cahoots_core::{ParamError, Patience, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Variant;
-use super::exploration::{Exploration, Plan, Unit};
-use super::threshold::{SyncThreshold, Threshold};
 use crate::Fidelity;
 use crate::kit::PatienceParams;
+use crate::kit::clusters::{
+    Constants, Exploration, NamedBound, Plan, SyncThreshold, TestParams, Threshold, Unit,
+};
 use crate::kit::linear::{LinearParams, LinearValid, some_noise};
 
 /// What a user writes.
@@ -58,43 +59,6 @@ fn thousand() -> usize {
     1000
 }
 
-/// The homogeneity test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct TestParams {
-    /// Two clients differ if their data are less likely than this; failure_prob / N^2 when absent (authors: 0.01).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 1.0))]
-    pub cut: Option<f64>,
-    /// How far apart similar clients may be; `proof` when absent, `data` for hetofed-dr and hetofed-e.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub noncentrality: Option<Bound>,
-}
-
-/// psi^c, the non-centrality that similar clients may lead to.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Bound {
-    /// By name.
-    Named(NamedBound),
-    /// As a number; 0 tests for equality.
-    Value(#[schemars(range(min = 0.0))] f64),
-}
-
-/// The readings of the paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NamedBound {
-    /// 1 / (sigma^2 N^2), the bound that the proof of Lemma C.1 arrives at.
-    Proof,
-    /// 1 / sigma^2, as the theorem states it.
-    Text,
-    /// Algorithm 4: from the two clients' data, with epsilon = 1 / (N sqrt T).
-    Data,
-    /// Section 3.4.1: with epsilon = 1 / (N sqrt(lambda_max)) of the client with more data.
-    DataRelative,
-}
-
 /// What members of a cluster are given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -122,32 +86,11 @@ pub struct Valid {
     pub(super) max_clusters: usize,
 }
 
-/// What the test and the formulas for T0 and D_k are about.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Constants {
-    pub clients: f64,
-    pub dim: f64,
-    pub horizon: f64,
-    pub variance: f64,
-    pub failure_prob: f64,
-}
-
 impl Params {
     pub(super) fn check(self, variant: Variant, setting: &Setting) -> Result<Valid, ParamError> {
         let linear = self.linear.check(setting)?;
         let paper = self.linear.fidelity == Fidelity::Paper;
-        let noise = self.linear.reward_noise.unwrap_or(setting.reward_noise);
-        if noise <= 0.0 {
-            let problem = "the homogeneity test divides by it: give a number above 0";
-            return Err(ParamError::new("reward_noise", problem));
-        }
-        let constants = Constants {
-            clients: setting.users as f64,
-            dim: setting.dim as f64,
-            horizon: setting.horizon as f64,
-            variance: noise * noise,
-            failure_prob: self.linear.failure_prob,
-        };
+        let constants = Constants::of(&self.linear, setting)?;
         let at_least_one = |key, value: usize| {
             if value == 0 { Err(ParamError::new(key, "must be at least 1, not 0")) } else { Ok(value) }
         };
@@ -157,12 +100,13 @@ impl Params {
             (false, false) => 70,
         };
         let exploration = self.exploration.unwrap_or(Exploration::Steps(default));
+        let usual = if variant.recluster { NamedBound::Data } else { NamedBound::Proof };
         Ok(Valid {
             variant,
             users: setting.users as u32,
             plan: exploration.check(self.exploration_unit, &constants)?,
             threshold: SyncThreshold::check(self.sync_threshold, &constants)?,
-            test: self.test.check(variant, paper, &constants)?,
+            test: self.test.check(usual, paper, &constants)?,
             sharing: self.sharing,
             refresh: self.refresh.unwrap_or(paper),
             clusters_per_step: at_least_one("clusters_per_step", self.clusters_per_step)?,
@@ -170,41 +114,5 @@ impl Params {
             max_clusters: at_least_one("max_clusters", self.max_clusters)?,
             linear,
         })
-    }
-}
-
-impl Constants {
-    /// 1 / (sigma^2 N^2).
-    pub(super) fn proof(&self) -> f64 {
-        1.0 / (self.variance * self.clients * self.clients)
-    }
-
-    /// delta / N^2: all pairs together fail with probability delta.
-    pub(super) fn cut(&self) -> f64 {
-        self.failure_prob / (self.clients * self.clients)
-    }
-}
-
-impl TestParams {
-    fn check(&self, variant: Variant, paper: bool, c: &Constants) -> Result<HomogeneityTest, ParamError> {
-        let cut = match self.cut {
-            Some(cut) => ParamError::open_unit("test.cut", cut)?,
-            None if paper => c.cut(),
-            None => 0.01,
-        };
-        let default = if variant.recluster { NamedBound::Data } else { NamedBound::Proof };
-        let noncentrality = match self.noncentrality.unwrap_or(Bound::Named(default)) {
-            Bound::Value(value) => {
-                Noncentrality::Fixed(ParamError::not_negative("test.noncentrality", value)?)
-            }
-            Bound::Named(NamedBound::Proof) => Noncentrality::Fixed(c.proof()),
-            Bound::Named(NamedBound::Text) => Noncentrality::Fixed(1.0 / c.variance),
-            // epsilon^2 / sigma^2 with epsilon = 1 / (N sqrt T); arms of norm 1 keep below the proof's bound.
-            Bound::Named(NamedBound::Data) => {
-                Noncentrality::Spectral { scale: c.proof() / c.horizon, ceiling: c.proof() }
-            }
-            Bound::Named(NamedBound::DataRelative) => Noncentrality::Relative { scale: c.proof() },
-        };
-        Ok(HomogeneityTest::new(c.variance, cut, noncentrality, c.dim as usize))
     }
 }

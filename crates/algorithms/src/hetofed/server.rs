@@ -13,11 +13,10 @@ use cahoots_core::{
 use serde::{Deserialize, Serialize};
 
 use super::Variant;
-use super::clusters::Clusters;
-use super::exploration::Plan;
 use super::member::Member;
 use super::params::{Sharing, Valid};
 use super::queue::Queue;
+use crate::kit::clusters::{Clusters, Plan};
 use crate::kit::linear::{LinearMsg, Signal};
 
 /// Ticks without a message after which the server no longer looks at its queue at the end of each.

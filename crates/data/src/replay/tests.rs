@@ -309,6 +309,7 @@ fn every_linear_algorithm_runs_on_every_set() {
                 "hetofed-pq",
                 "hetofed-dr",
                 "hetofed-e",
+                "hetofed-async",
                 "dyclu",
                 "club",
                 "sclub",

@@ -1,5 +1,6 @@
 //! Blaser, Li and Wang (2024), "Federated Linear Contextual Bandits with Heterogeneous Clients".
 
+mod asynchrony;
 mod figure_2;
 mod figure_3;
 mod figure_4;
@@ -17,7 +18,7 @@ pub const PAPER: Paper = Paper {
     title: "Federated Linear Contextual Bandits with Heterogeneous Clients",
     authors: "Blaser, Li and Wang",
     year: 2024,
-    items: &[table_1::ITEM, figure_2::ITEM, figure_3::ITEM, figure_4::ITEM],
+    items: &[table_1::ITEM, figure_2::ITEM, figure_3::ITEM, figure_4::ITEM, asynchrony::ITEM],
 };
 
 /// Regret beside communication over time, as in Figures 2 and 4.

@@ -21,6 +21,9 @@ pub struct ReportBuilder {
 /// Who says so.
 const PAPER: &str = "paper";
 
+/// Whose question it is, where no paper says anything.
+pub const OURS: &str = "asked here";
+
 /// Who says so, where the paper prints no number.
 pub const AUTHORS_CODE: &str = "authors' code";
 
@@ -134,6 +137,13 @@ impl ReportBuilder {
             mean: Some(ours.mean),
             ci95: ours.ci95,
         });
+    }
+
+    /// The last claim is no paper's.
+    pub fn asked_here(&mut self) {
+        if let Some(claim) = self.claims.last_mut() {
+            claim.source = OURS.into();
+        }
     }
 
     /// Any other claim from some source.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-pub use builder::{AUTHORS_CODE, ReportBuilder};
+pub use builder::{AUTHORS_CODE, OURS, ReportBuilder};
 pub use claim::{Claim, Reference, Verdict};
 pub use index::{INDEX, holds_reproductions, write_index};
 pub use measured::{Measured, MeasuredExperiment, Runs};

@@ -2,7 +2,7 @@
 
 use cahoots_lab::results::Estimate;
 
-use crate::reproduce::Runs;
+use super::Runs;
 
 /// Places on the axis of communication at which two families are compared.
 const PLACES: usize = 40;

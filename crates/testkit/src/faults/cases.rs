@@ -114,7 +114,9 @@ fn talkative(algorithm: &str) -> &'static [&'static str] {
             "upload_ratio = 1.2\nown_data = true",
         ],
         "sync-linucb" => &["sync_threshold = 0.05", "sync_threshold = 0.5\ndeadline = 4\nquorum = 0.5"],
-        "hetofed" | "hetofed-pq" | "hetofed-dr" | "hetofed-e" => &["exploration = 3\nsync_threshold = 0.1"],
+        "hetofed" | "hetofed-pq" | "hetofed-dr" | "hetofed-e" | "hetofed-async" => {
+            &["exploration = 3\nsync_threshold = 0.1"]
+        }
         "cdp-mab" => &[
             "rounds = 3\ngap = 0.8\nprivacy = \"local\"\ndp_epsilon = 20.0\nparticipation = 0.6",
             "rounds = 3\ngap = 0.8\nprivacy = \"central\"\ndp_epsilon = 20.0\ngroup_least = 3",

@@ -177,6 +177,15 @@ pub(crate) fn of(name: &str) -> Vec<Case> {
             ],
         ),
         "hetofed" | "hetofed-pq" | "hetofed-dr" | "hetofed-e" => hetofed(name),
+        "hetofed-async" => grid(
+            &["clustered", "changing+faulty+late", "changing", "tied", "tied+faulty"],
+            &[
+                json!({ "exploration": 6, "sync_threshold": 1.0 }),
+                json!({ "exploration": 4, "upload_ratio": 1.5, "test": { "cut": 0.9 }, "partners": "all" }),
+                json!({ "exploration": { "doubling": { "first": 10, "explore": 3 } }, "sync_threshold": 0.5 }),
+                json!({ "exploration": 5, "sync_threshold": 1.0, "fidelity": "authors", "policy": "lints" }),
+            ],
+        ),
         "dyclu" => grid(
             &["changing", "clustered", "tied", "changing+late"],
             &[

@@ -81,6 +81,7 @@ const TALKING: [&str; 19] = [
     "hetofed-pq",
     "hetofed-dr",
     "hetofed-e",
+    "hetofed-async",
     "fclub",
     "fclub-dc",
     "cdp-fclub-dc",

@@ -3,9 +3,9 @@
 use cahoots_core::{Cx, NodeId};
 
 use super::super::Variant;
-use super::super::clusters::Clusters;
 use super::super::member::Member;
 use super::Server;
+use crate::kit::clusters::Clusters;
 use crate::kit::linear::{LinearMsg, Signal};
 
 impl Server {

@@ -5,6 +5,7 @@
 mod alone;
 mod apart;
 mod by_client;
+mod check;
 mod downloads;
 mod draw;
 mod federated;
@@ -16,6 +17,7 @@ mod ratio;
 
 pub use alone::AloneClient;
 pub use apart::Apart;
+pub(crate) use check::check_upload;
 pub use downloads::{DownloadIndex, Receiver, Standing};
 pub use draw::DrawParams;
 pub(crate) use draw::unit;

@@ -1,4 +1,4 @@
-//! Algorithms 1 and 4: pairwise tests, the client graph, its maximal cliques.
+//! Algorithms 1 and 4 of HetoFedBandit: pairwise tests, the client graph, its maximal cliques.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,7 +4,7 @@ use cahoots_core::ParamError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::params::Constants;
+use super::pairs::Constants;
 
 /// A communication threshold, as a user writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub enum SyncThreshold {
 
 /// A checked threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Threshold {
+pub(crate) enum Threshold {
     Fixed(f64),
     /// Line 5 of Algorithm 2: T ln(|C_k| T) / (d |C_k|).
     BySize {
@@ -32,7 +32,7 @@ pub(super) enum Threshold {
 }
 
 impl SyncThreshold {
-    pub(super) fn check(threshold: Option<Self>, c: &Constants) -> Result<Threshold, ParamError> {
+    pub(crate) fn check(threshold: Option<Self>, c: &Constants) -> Result<Threshold, ParamError> {
         let key = "sync_threshold";
         match threshold {
             None => Ok(Threshold::BySize { horizon: c.horizon, dim: c.dim }),
@@ -53,7 +53,7 @@ impl SyncThreshold {
 
 impl Threshold {
     /// D_k of a cluster with this many members. Falls with the size.
-    pub(super) fn of(&self, size: u32) -> f64 {
+    pub(crate) fn of(&self, size: u32) -> f64 {
         match self {
             Threshold::Fixed(value) => *value,
             Threshold::BySize { horizon, dim } => {

@@ -1,4 +1,4 @@
-//! Algorithm 3: random pulls until there is enough to tell clients apart. How
+//! Algorithm 3 of HetoFedBandit: random pulls until there is enough to tell clients apart. How
 //! many is a number, Theorem 3.3's formula, or a guess that grows.
 
 use cahoots_core::ParamError;
@@ -6,7 +6,7 @@ use cahoots_core::homogeneity::chi_square::{noncentrality_at, upper_quantile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::params::Constants;
+use super::pairs::Constants;
 
 /// T0, as a user writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,7 +73,7 @@ pub enum Unit {
 
 /// A checked plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Plan {
+pub(crate) enum Plan {
     /// So many pulls of each client.
     Steps(u64),
     /// Until this tick.
@@ -83,7 +83,7 @@ pub(super) enum Plan {
 }
 
 impl Exploration {
-    pub(super) fn check(&self, unit: Unit, c: &Constants) -> Result<Plan, ParamError> {
+    pub(crate) fn check(&self, unit: Unit, c: &Constants) -> Result<Plan, ParamError> {
         let key = "exploration";
         let steps = match self {
             Exploration::Steps(steps) => *steps,
@@ -125,7 +125,7 @@ impl Theory {
 
 /// Where one client stands in its exploration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct RandomPulls {
+pub(crate) struct RandomPulls {
     plan: Plan,
     /// Decisions taken.
     decided: u64,
@@ -136,33 +136,33 @@ pub(super) struct RandomPulls {
 }
 
 impl RandomPulls {
-    pub(super) fn new(plan: Plan) -> Self {
+    pub(crate) fn new(plan: Plan) -> Self {
         RandomPulls { plan, decided: 0, resolved: 0, over: false }
     }
 
     /// Is the next decision a random one?
-    pub(super) fn is_random(&self) -> bool {
+    pub(crate) fn is_random(&self) -> bool {
         self.is_exploring_at(self.decided)
     }
 
     /// Has everything been seen that was to be explored?
-    pub(super) fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         !self.is_exploring_at(self.resolved)
     }
 
-    pub(super) fn decide(&mut self) {
+    pub(crate) fn decide(&mut self) {
         self.decided += 1;
     }
 
     /// A reward came, or never will; true if that was the last of a phase of exploration.
-    pub(super) fn resolve(&mut self) -> bool {
+    pub(crate) fn resolve(&mut self) -> bool {
         let before = self.is_exploring_at(self.resolved);
         self.resolved += 1;
         before && !self.is_exploring_at(self.resolved)
     }
 
     /// The server says that the exploration is over.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.over = true;
     }
 
