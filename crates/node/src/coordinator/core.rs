@@ -2,7 +2,6 @@
 //! makes it durable, and only then does anything leave.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::time::Duration;
 
 use cahoots_core::drive::{Event, Outcome, ServerNode};
 use cahoots_core::link::Arrival;
