@@ -88,6 +88,11 @@ fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), L
          the sizes of clusters are shown and never charged, here as everywhere; the queue needs a request and a call \
          for uploads where hetofed-async needs neither.",
     );
+    report.note(
+        "Where the test takes clients of different clusters for similar (in some of these worlds), cliques overlap by \
+         mistake: a client that is served from a queue has now one clique's sum and now another's. That is most of the \
+         spread of the queue's regret, and widens every interval in which it stands.",
+    );
     Ok(())
 }
 
