@@ -71,10 +71,10 @@ fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), L
     let part = measured.experiment("away")?;
     let entry = |label| part.entry(label);
     let asking = entry("when asking")?;
-    less(report, "some away, D = 50: less regret than alone", asking, entry(ALONE)?, regret);
+    less(report, "some away, the paper's D_k: less regret than alone", asking, entry(ALONE)?, regret);
     for other in ["queue, waits", "queue, deadline", "priority queue, deadline"] {
-        less(report, "some away, D = 50: less regret", asking, entry(other)?, regret);
-        less(report, "some away, D = 50: less is sent", asking, entry(other)?, transfers);
+        less(report, "some away, the paper's D_k: less regret", asking, entry(other)?, regret);
+        less(report, "some away, the paper's D_k: less is sent", asking, entry(other)?, transfers);
     }
     let deadline = "queue with a deadline";
     at_equal(report, part, "some away", "when asking, any D", deadline);
