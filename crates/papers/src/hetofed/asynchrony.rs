@@ -71,10 +71,10 @@ fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), L
     let part = measured.experiment("away")?;
     let entry = |label| part.entry(label);
     let asking = entry("when asking")?;
-    less(report, "some away, D = 50: less regret than alone", asking, entry(ALONE)?, regret);
+    less(report, "some away, the paper's D_k: less regret than alone", asking, entry(ALONE)?, regret);
     for other in ["queue, waits", "queue, deadline", "priority queue, deadline"] {
-        less(report, "some away, D = 50: less regret", asking, entry(other)?, regret);
-        less(report, "some away, D = 50: less is sent", asking, entry(other)?, transfers);
+        less(report, "some away, the paper's D_k: less regret", asking, entry(other)?, regret);
+        less(report, "some away, the paper's D_k: less is sent", asking, entry(other)?, transfers);
     }
     let deadline = "queue with a deadline";
     at_equal(report, part, "some away", "when asking, any D", deadline);
@@ -87,6 +87,11 @@ fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), L
          whether it holds is a finding. Differences are taken seed by seed, in the same worlds. Requests, signals and \
          the sizes of clusters are shown and never charged, here as everywhere; the queue needs a request and a call \
          for uploads where hetofed-async needs neither.",
+    );
+    report.note(
+        "Where the test takes clients of different clusters for similar (in some of these worlds), cliques overlap by \
+         mistake: a client that is served from a queue has now one clique's sum and now another's. That is most of the \
+         spread of the queue's regret, and widens every interval in which it stands.",
     );
     Ok(())
 }
