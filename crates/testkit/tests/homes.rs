@@ -278,6 +278,7 @@ fn who_finds_neither_the_beginning_nor_a_snapshot_says_so_and_ends() {
     let replicas = Replicas {
         name: "a".into(),
         address: "http://127.0.0.1:1".into(),
+        page: None,
         key: key(),
         lease: Duration::from_millis(200),
         accept_rollback: false,

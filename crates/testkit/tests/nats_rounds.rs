@@ -79,7 +79,9 @@ fn who_stands_by_says_who_knows_the_members_and_who_leads_ends_though_no_server_
     };
     let exe = Path::new(env!("CARGO_BIN_EXE_cahoots-node"));
     let mut coordinators = Coordinators::new(exe, folder.path(), terms).unwrap();
-    (0..2).for_each(|_| drop(coordinators.add(&servers.urls()).unwrap()));
+    for _ in 0..2 {
+        coordinators.add(&servers.urls()).unwrap();
+    }
     coordinators.start_all().unwrap();
     let leader = coordinators.await_one_leader(60 * SECOND).unwrap();
     let members = |i: usize| {

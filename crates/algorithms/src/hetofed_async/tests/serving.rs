@@ -63,10 +63,10 @@ fn the_threshold_follows_from_how_many_are_given_to_it() {
         let mut client = told(json!({ "exploration": 1 }), partners);
         (1..).find(|_| !observe(&mut client, [1.0, 0.0], 1.0).is_empty()).unwrap()
     };
-    let weight = |n: f64| n * ((1.1 + n) / 1.1f64).ln();
+    let weight = |n: f64| n * libm::log((1.1 + n) / 1.1);
     let expected = |threshold: f64| (1..).find(|n| weight(f64::from(*n)) >= threshold).unwrap();
-    assert_eq!(first(1), expected(50.0 * 100f64.ln()));
-    assert_eq!(first(50), expected(5000f64.ln()));
+    assert_eq!(first(1), expected(50.0 * libm::log(100.0)));
+    assert_eq!(first(50), expected(libm::log(5000.0)));
 }
 
 #[test]

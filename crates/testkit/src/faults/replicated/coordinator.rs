@@ -53,6 +53,7 @@ impl World<'_> {
         let replicas = Replicas {
             name: format!("c{number}"),
             address: address(number),
+            page: None,
             key: key(),
             lease: Duration::from_micros(self.plan.lease),
             accept_rollback: accepts,
