@@ -174,7 +174,8 @@ fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
         }
         _ => vec![json!({})],
     };
-    let federated = ["async", "sync-l", "hetofed", "fclub", "homo", "cdp", "hdp", "ddp", "pf-ucb", "private"];
+    let federated =
+        ["async", "sync-l", "fed-", "hetofed", "fclub", "homo", "cdp", "hdp", "ddp", "pf-ucb", "private"];
     for Honest(name, both) in ours::<Honest>().iter() {
         let mut transfers = 0;
         for params in params(name) {
