@@ -29,30 +29,40 @@ fn conservation_under_kills_with_fsync() {
 }
 
 /// Pieces come late, much too late or not at all, connections are cut in the middle of a message or fall silent, and one
-/// process is killed besides: what was acknowledged is merged once, and nobody is stuck.
+/// process is killed besides: what was acknowledged is merged once, and nobody is stuck. How many pieces pass, and so how
+/// much befalls them, is up to the system: there are rounds until enough has.
 #[test]
 fn conservation_over_a_bad_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let weather = Weather {
-        seed: 23,
-        delay: Duration::from_millis(3),
-        stalls: 20,
-        stall: Duration::from_millis(150),
-        cuts: 15,
-        silences: 4,
-    };
-    let round = FreeRound {
-        clients: 3,
-        coordinates: 40,
-        seed: 23,
-        kills: 1,
-        pause: Duration::from_millis(500),
-        sync: "memory",
-        patience: Duration::from_secs(60),
-        weather: Some(weather),
-    };
-    let counts = round.run(Path::new(EXE), folder.path()).unwrap();
-    let damage = counts.damage;
-    assert!(damage.cuts > 3 && damage.stalls > 3 && damage.silences > 0, "a bad line: {counts:?}");
-    assert!(counts.acknowledged as f64 > 0.9 * counts.sent as f64, "{counts:?}");
+    const ROUNDS: u64 = 20;
+    let (mut cuts, mut stalls, mut silences) = (0, 0, 0);
+    for seed in 23..23 + ROUNDS {
+        let folder = tempfile::tempdir().unwrap();
+        let weather = Weather {
+            seed,
+            delay: Duration::from_millis(3),
+            stalls: 20,
+            stall: Duration::from_millis(150),
+            cuts: 15,
+            silences: 4,
+        };
+        let round = FreeRound {
+            clients: 3,
+            coordinates: 40,
+            seed,
+            kills: 1,
+            pause: Duration::from_millis(500),
+            sync: "memory",
+            patience: Duration::from_secs(60),
+            weather: Some(weather),
+        };
+        let counts = round.run(Path::new(EXE), folder.path()).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        assert!(counts.acknowledged as f64 > 0.9 * counts.sent as f64, "seed {seed}: {counts:?}");
+        cuts += counts.damage.cuts;
+        stalls += counts.damage.stalls;
+        silences += counts.damage.silences;
+        if cuts > 3 && stalls > 3 && silences > 0 {
+            return;
+        }
+    }
+    panic!("no bad line: {cuts} cuts, {stalls} stalls and {silences} silences in {ROUNDS} rounds");
 }
