@@ -2,12 +2,13 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use cahoots_core::drive::{Blueprint, ClientNode, Saved, ServerNode};
 use cahoots_core::{Algorithm, Alone, Erase, NodeId, ParamError, Registry, Seats, Setting};
+use serde_json::Value as Json;
 use toml::Table;
 
 use crate::error::NodeError;
@@ -84,6 +85,7 @@ impl Erase for Live {
     fn of<A: Algorithm>() -> Live {
         Live {
             complete: |params| {
+                known_keys(&schemars::schema_for!(A::Params).to_value(), &params)?;
                 Table::try_from(typed::<A>(params)?).map_err(|e| ParamError::unreadable(e.to_string()))
             },
             check: |params, setting| A::check(typed::<A>(params)?, setting).map(|_| ()),
@@ -167,6 +169,35 @@ impl Live {
     ) -> Result<Box<dyn ClientNode>, NodeError> {
         (self.client)(terms, me, saved)
     }
+}
+
+/// Refuses keys that the schema of the parameters does not have: reading them by type cannot tell where they are flattened.
+fn known_keys(schema: &Json, params: &Table) -> Result<(), ParamError> {
+    let (mut known, mut open) = (BTreeSet::new(), false);
+    collect_keys(schema, schema, &mut known, &mut open);
+    let Some(strange) = params.keys().find(|key| !open && !known.contains(key.as_str())) else {
+        return Ok(());
+    };
+    let near = known.iter().map(|key| (strsim::jaro_winkler(strange, key), key));
+    let near = near.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0));
+    let remedy = near.map_or_else(
+        || format!("there are: {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
+        |(_, key)| format!("did you mean `{key}`?"),
+    );
+    Err(ParamError::unreadable(format!("unknown key `{strange}`; {remedy}")))
+}
+
+/// The keys of a table's schema, and whether it takes any others.
+fn collect_keys<'s>(schema: &'s Json, root: &'s Json, keys: &mut BTreeSet<&'s str>, open: &mut bool) {
+    if let Some(referred) =
+        schema["$ref"].as_str().and_then(|path| root.pointer(path.trim_start_matches('#')))
+    {
+        collect_keys(referred, root, keys, open);
+    }
+    *open |= schema["additionalProperties"].is_object() || schema["additionalProperties"] == true;
+    keys.extend(schema["properties"].as_object().into_iter().flat_map(|all| all.keys().map(String::as_str)));
+    let parts = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|several| schema[several].as_array());
+    parts.flatten().for_each(|part| collect_keys(part, root, keys, open));
 }
 
 /// Parameters by type, with what is in the files that they name.

@@ -69,6 +69,8 @@ fn a_check_refuses_what_a_start_refuses_and_neither_leaves_a_store() {
         (serve("listen = \"127.0.0.1:0\"\nhttp = \"127.0.0.1\""), "choose another `http`"),
         (serve("listen = \"0.0.0.0:0\""), "without encryption"),
         (serve("listen = \"127.0.0.1\""), "choose another `listen`"),
+        (serve("").replace("ratio = 2.0", "rato = 2.0"), "unknown key `rato`; did you mean `ratio`?"),
+        (serve("").replace("ratio = 2.0", "speed = 2.0"), "unknown key `speed`; there are: "),
         (
             format!("{}[warm_start]\nprior = \"prior.json\"\n", serve("listen = \"127.0.0.1:0\"")),
             "of kind \"of something else\"",
