@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cahoots_node::replica::{Engine, Extent, Found, Silence, Unsure};
+use cahoots_node::replica::{Before, Engine, Extent, Found, Silence, Unsure, digest};
 
 /// What happens to the next question of its kind, and then no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ struct Kept {
     first: u64,
     messages: Vec<Vec<u8>>,
     objects: BTreeMap<String, Vec<u8>>,
-    late: Option<(u32, u64, Vec<u8>)>,
+    late: Option<(u32, Before, Vec<u8>)>,
     /// What was trimmed, for who wants to know it all.
     before: BTreeMap<u64, Vec<u8>>,
     /// Messages whose bits are others, and objects.
@@ -47,8 +47,9 @@ impl Kept {
         self.first + self.messages.len() as u64 - 1
     }
 
-    fn store(&mut self, expected: u64, message: &[u8]) -> bool {
-        let fits = self.last() == expected;
+    fn store(&mut self, before: Before, message: &[u8]) -> bool {
+        let same = |hash| self.written(before.sequence).is_some_and(|written| digest(&written) == hash);
+        let fits = self.last() == before.sequence && before.hash.is_none_or(same);
         if fits {
             self.messages.push(message.to_vec());
         }
@@ -59,6 +60,14 @@ impl Kept {
         self.messages.get(sequence.checked_sub(self.first)? as usize)
     }
 
+    /// A message as it was written, whatever became of its bits.
+    fn written(&self, sequence: u64) -> Option<Vec<u8>> {
+        let mut message = self.at(sequence)?.clone();
+        let flips = self.flipped.iter().filter(|flipped| **flipped == sequence).count();
+        (0..flips).for_each(|_| flip(&mut message));
+        Some(message)
+    }
+
     fn flip(&mut self, sequence: u64) {
         let place = (sequence - self.first) as usize;
         flip(&mut self.messages[place]);
@@ -66,11 +75,11 @@ impl Kept {
 
     /// Time goes on for an append that is late.
     fn asked(&mut self) {
-        if let Some((left, expected, message)) = self.late.take() {
+        if let Some((left, before, message)) = self.late.take() {
             if left == 0 {
-                self.store(expected, &message);
+                self.store(before, &message);
             } else {
-                self.late = Some((left - 1, expected, message));
+                self.late = Some((left - 1, before, message));
             }
         }
     }
@@ -258,7 +267,7 @@ impl Stream {
 }
 
 impl Engine for Stream {
-    fn append(&mut self, expected: u64, message: &[u8]) -> Result<(), Unsure> {
+    fn append(&mut self, before: Before, message: &[u8]) -> Result<(), Unsure> {
         let mut kept = self.kept();
         let appends =
             |fault| matches!(fault, Fault::LostAnswer | Fault::LostQuestion | Fault::Late(_) | Fault::Silent);
@@ -266,12 +275,12 @@ impl Engine for Stream {
         match fault {
             Some(Fault::LostQuestion | Fault::Silent) => return Err(Unsure("silence".into())),
             Some(Fault::Late(questions)) => {
-                kept.late = Some((questions, expected, message.to_vec()));
+                kept.late = Some((questions, before, message.to_vec()));
                 return Err(Unsure("silence".into()));
             }
             _ => {}
         }
-        let stored = kept.store(expected, message);
+        let stored = kept.store(before, message);
         match fault {
             Some(_) => Err(Unsure("its answer was lost".into())),
             None if stored => Ok(()),

@@ -203,6 +203,39 @@ fn what_was_lost_or_changed_is_said_aloud() {
 }
 
 #[test]
+fn an_append_follows_the_message_that_it_names_and_no_other_of_the_same_number() {
+    let stream = Stream::default();
+    let (mut first, _) = lead(&stream).unwrap();
+    ["1", "2"].iter().for_each(|entry| first.commit(&batch(&[entry], &[])).unwrap());
+    // The log loses its end, and grows to the same length again before the first has looked.
+    stream.goes_back(1);
+    let (second, recovered) = lead(&stream).unwrap();
+    assert_eq!((second.last(), text(&recovered.log)), (first.last(), vec!["1"]));
+    let refused = settled(&mut first, &batch(&["3"], &[]));
+    assert!(matches!(refused, Err(StoreError::WentBack { .. })), "{refused:?}");
+    assert_eq!(stream.extent_now().last, second.last());
+}
+
+#[test]
+fn a_snapshot_that_cannot_be_read_is_not_missed_while_the_log_has_its_beginning() {
+    let stream = Stream::default();
+    let (mut home, _) = lead(&stream).unwrap();
+    stream.fails(Fault::FlippedObject);
+    let mut with = batch(&["1"], &[]);
+    with.snapshot(b"a state".to_vec());
+    home.commit(&with).unwrap();
+    home.commit(&batch(&["2"], &[])).unwrap();
+    assert_eq!(stream.objects(), 1);
+    let (_, recovered) = lead(&stream).unwrap();
+    assert!(recovered.snapshot.is_none());
+    assert_eq!(text(&recovered.log), ["1", "2"]);
+    // A beginning that was changed is no matter of the key.
+    stream.flips(1);
+    let opened = lead(&stream);
+    assert!(matches!(opened, Err(StoreError::Broken { .. })), "{opened:?}");
+}
+
+#[test]
 fn a_stream_is_trimmed_behind_snapshots_that_can_be_read() {
     let stream = Stream::default();
     let (mut home, _) = lead(&stream).unwrap();

@@ -1,8 +1,10 @@
 //! What stands in for trouble between coordinators and NATS: servers that can be killed, frozen, emptied and put back, and lines that lose
 //! what they are told to lose.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use cahoots_node::nats::{Nats, NatsConfig};
+use cahoots_node::replica::{Before, Engine, Silence, digest};
 use cahoots_testkit::nats::{Heard, NatsCluster, NatsProxy, RawClient};
 use serde_json::{Value, json};
 
@@ -60,6 +62,65 @@ fn three_servers_keep_a_stream_through_what_one_of_them_meets() {
     assert!(!matches!(&heard, Heard::Answer(answer) if answer["seq"].is_u64()), "{heard:?}");
     (1..3).for_each(|i| servers.thaw(i));
     servers.await_current(PATIENCE).unwrap();
+}
+
+fn engine(servers: &NatsCluster) -> Box<dyn Engine> {
+    let config = NatsConfig {
+        servers: servers.urls().split(',').map(String::from).collect(),
+        federation: "shops".into(),
+        single: servers.servers() == 1,
+        assume_synced: true,
+        accept_rollback: false,
+        monitor: Vec::new(),
+        credentials: None,
+        ca: None,
+    };
+    Nats::connect(config).unwrap().engine().unwrap()
+}
+
+/// Asks until somebody answers: after a server's death the others elect first.
+fn heard<T>(mut ask: impl FnMut() -> Result<T, Silence>) -> T {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match ask() {
+            Ok(answer) => return answer,
+            Err(silence) => assert!(Instant::now() < until, "{silence:?}"),
+        }
+    }
+}
+
+#[test]
+fn servers_append_behind_the_message_that_is_named_and_behind_no_other_of_its_number() {
+    for count in [1, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut servers = NatsCluster::start(folder.path(), count).unwrap();
+        let (mut one, mut other) = (engine(&servers), engine(&servers));
+        let behind = |sequence, message: &[u8]| Before { sequence, hash: Some(digest(message)) };
+        let last = |engine: &mut Box<dyn Engine>| heard(|| engine.extent()).last;
+        one.append(Before { sequence: 0, hash: None }, b"1").unwrap();
+        one.append(behind(1, b"1"), b"2").unwrap();
+        for wrong in [behind(2, b"1"), behind(2, b"never"), behind(1, b"1"), behind(3, b"2")] {
+            other.append(wrong, b"3").unwrap_err();
+        }
+        assert_eq!(last(&mut other), 2);
+        other.append(behind(2, b"2"), b"3").unwrap();
+
+        // They know it still when they come back.
+        let leader = servers.log_leader().unwrap_or(0);
+        servers.kill(leader);
+        servers.start_server(leader).unwrap();
+        servers.await_current(PATIENCE).unwrap();
+        assert_eq!(last(&mut one), 3);
+        one.append(behind(3, b"2"), b"4").unwrap_err();
+        assert_eq!(last(&mut one), 3);
+        one.append(behind(3, b"3"), b"4").unwrap();
+
+        // Where the stream begins right behind it there is nothing to compare.
+        heard(|| one.trim(5));
+        one.append(behind(4, b"4"), b"5").unwrap_err();
+        one.append(Before { sequence: 4, hash: None }, b"5").unwrap();
+        one.append(behind(5, b"5"), b"6").unwrap();
+    }
 }
 
 #[test]

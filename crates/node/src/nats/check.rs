@@ -20,9 +20,32 @@ fn wrong<T>(what: String) -> Result<T, Unusable> {
     Err(Unusable::Wrong(NodeError::Config(what)))
 }
 
+/// The first servers that compare the message before, wherever it is, and not its number alone.
+const OLDEST: (u64, u64) = (2, 12);
+
+/// A server must know what is asked of it: an older one would pass over a part of every append's condition.
+pub(super) fn recent(server: &str, version: &str) -> Result<(), Unusable> {
+    let mut numbers = version.split('.').map_while(|number| number.parse::<u64>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) if (major, minor) >= OLDEST => Ok(()),
+        _ => wrong(format!(
+            "the NATS server {server} is of version {version}, and {}.{} is the oldest that compares the message that another is to follow, not its number \
+             alone. Install a newer one; 2.15 is what this is tested with",
+            OLDEST.0, OLDEST.1
+        )),
+    }
+}
+
 /// A stream that is there must be one that loses nothing.
-pub(super) fn fit(config: &Config, deleted: u64, single: bool) -> Result<(), Unusable> {
+pub(super) fn fit(config: &Config, subject: &str, deleted: u64, single: bool) -> Result<(), Unusable> {
     let name = &config.name;
+    if !config.subjects.contains(&format!("{subject}.*")) {
+        return wrong(format!(
+            "stream {name} keeps what comes under {}, and the log comes under {subject}.*: it is not one that Cahoots made. Give the federation another \
+             name, or take that stream away",
+            config.subjects.join(", ")
+        ));
+    }
     if config.num_replicas < 3 && !single {
         return wrong(format!(
             "stream {name} has {} replica(s): a server that is lost takes acknowledged rewards along. Raise it to 3 (`nats stream edit {name} \
@@ -94,4 +117,19 @@ async fn ask(server: &str) -> Result<Value, String> {
     let answer = sender.send_request(question).await.map_err(|e| words(&e))?;
     let body = answer.into_body().collect().await.map_err(|e| words(&e))?.to_bytes();
     serde_json::from_slice(&body).map_err(|e| format!("no NATS server's monitoring ({e})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_that_would_pass_over_a_condition_are_refused() {
+        for version in ["2.12.0", "2.15.1", "2.15.2-beta.1", "3.0.0"] {
+            assert!(recent("a", version).is_ok(), "{version}");
+        }
+        for version in ["2.11.9", "1.99.0", "2", "", "new"] {
+            assert!(matches!(recent("a", version), Err(Unusable::Wrong(_))), "{version}");
+        }
+    }
 }

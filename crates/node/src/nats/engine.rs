@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use tokio_stream::StreamExt as _;
 
 use super::{PATIENCE, object};
-use crate::replica::{Engine, Extent, Found, Silence, Unsure};
+use crate::replica::{Before, Engine, Extent, Found, Silence, Unsure, digest};
 
 /// Messages and bytes that one question brings at most.
 const MESSAGES: u64 = 512;
@@ -28,6 +28,7 @@ pub(super) struct JetStream {
     pub(super) stream: Stream<()>,
     pub(super) bucket: ObjectStore,
     pub(super) name: String,
+    /// Below it is every message, each under its own hash: so the servers compare the message that another is to follow.
     pub(super) subject: String,
     /// Questions in a row without an answer.
     pub(super) silences: u32,
@@ -38,6 +39,9 @@ impl std::fmt::Debug for JetStream {
         f.debug_struct("JetStream").field("name", &self.name).finish_non_exhaustive()
     }
 }
+
+/// Names the subject whose last sequence is expected; servers know it from 2.12 on ([`check::recent`](super::check::recent)).
+const EXPECTED_SUBJECT: &str = "Nats-Expected-Last-Subject-Sequence-Subject";
 
 /// After so many questions in a row without an answer another server is asked: one that is cut off from the others answers pings still.
 const ELSEWHERE: u32 = 2;
@@ -54,6 +58,14 @@ impl JetStream {
     }
 }
 
+impl JetStream {
+    /// The subject of the message with this hash.
+    fn subject_of(&self, hash: &[u8; 32]) -> String {
+        let short: String = hash[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{}.{short}", self.subject)
+    }
+}
+
 /// The servers know of no such stream.
 fn is_gone(error: &(dyn std::error::Error + 'static)) -> bool {
     let cause = error.source().and_then(|cause| cause.downcast_ref::<jetstream::Error>());
@@ -65,14 +77,21 @@ pub(super) fn silence(error: impl std::fmt::Display) -> Silence {
 }
 
 impl Engine for JetStream {
-    fn append(&mut self, expected: u64, message: &[u8]) -> Result<(), Unsure> {
+    fn append(&mut self, before: Before, message: &[u8]) -> Result<(), Unsure> {
+        let Before { sequence: expected, hash } = before;
         // Without a message id: the server looks at it before it looks at the expected sequence, and answers that all is well.
-        let publish = PublishMessage::build()
+        let mut publish = PublishMessage::build()
             .payload(message.to_vec().into())
             .expected_stream(&self.name)
             .expected_last_sequence(expected);
+        if let Some(hash) = hash {
+            let subject = self.subject_of(&hash);
+            publish =
+                publish.expected_last_subject_sequence(expected).header(EXPECTED_SUBJECT, subject.as_str());
+        }
+        let subject = self.subject_of(&digest(message));
         let append = async {
-            let answer = self.context.send_publish(self.subject.clone(), publish).await?;
+            let answer = self.context.send_publish(subject, publish).await?;
             answer.await
         };
         let answer = self.runtime.block_on(async { timeout(PATIENCE, append).await });

@@ -104,6 +104,8 @@ impl Nats {
     /// The stream and its bucket, made where there are none, and checked.
     pub fn engine(&self) -> Result<Box<dyn Engine>, Unusable> {
         self.runtime.block_on(async {
+            let server = self.client.server_info();
+            check::recent(&server.server_name, &server.version)?;
             check::synced(&self.config).await?;
             let token = token(&self.config.federation);
             let bucket = self.bucket(&format!("cahoots-{token}")).await?;
@@ -135,11 +137,8 @@ impl Nats {
         let missing = match self.context.get_stream(name).await {
             Ok(stream) => {
                 let config = &stream.cached_info().config;
-                return check::fit(
-                    config,
-                    stream.cached_info().state.deleted_count.unwrap_or(0),
-                    self.config.single,
-                );
+                let deleted = stream.cached_info().state.deleted_count.unwrap_or(0);
+                return check::fit(config, subject, deleted, self.config.single);
             }
             Err(error) => error,
         };
@@ -160,7 +159,7 @@ impl Nats {
         }
         let config = Config {
             name: name.into(),
-            subjects: vec![subject.into()],
+            subjects: vec![format!("{subject}.*")],
             num_replicas: self.replicas(),
             storage: StorageType::File,
             discard: DiscardPolicy::New,

@@ -31,10 +31,20 @@ pub struct Extent {
     pub last: u64,
 }
 
+/// The message that another is to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// Its sequence; 0 before the first.
+    pub sequence: u64,
+    /// Its SHA-256; nothing where the stream begins right behind it.
+    pub hash: Option<[u8; 32]>,
+}
+
 /// A stream of messages numbered from 1, that grows by compare-and-set.
 pub trait Engine: Debug + Send {
-    /// Appends a message right after `expected`, or not at all. `Ok` is an acknowledgement by a majority.
-    fn append(&mut self, expected: u64, message: &[u8]) -> Result<(), Unsure>;
+    /// Appends a message right after this one, or not at all, and so it does whenever it comes: a stream that went back may have grown to
+    /// the same length again, with another message there. `Ok` is an acknowledgement by a majority.
+    fn append(&mut self, before: Before, message: &[u8]) -> Result<(), Unsure>;
 
     /// The message at a sequence, from who leads the stream. It may answer from the past.
     fn get(&mut self, sequence: u64) -> Result<Found, Silence>;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::chain::{Broken, Chain};
-use super::engine::{Engine, Found, Silence};
+use super::engine::{Engine, Extent, Found, Silence};
 use super::key::LogKey;
 use super::record::{self, Content, Hash, Record};
 use super::saved::{self, Newest, Saved};
@@ -78,7 +78,20 @@ impl Replicated {
         let silent = |Silence(what)| StoreError::Unanswered { path: name.into(), what };
         let saved = match saved::newest(&key, &mut *engine).map_err(silent)? {
             Newest::None => None,
-            Newest::Sealed(what) => return Err(StoreError::OtherKey { path: name.into(), what }),
+            // Nothing was trimmed unless a snapshot was whole: the log may be there from its first message.
+            Newest::Sealed(what) => {
+                let path = name.into();
+                if !opens_any(&key, &mut *engine).map_err(silent)? {
+                    return Err(StoreError::OtherKey { path, what });
+                }
+                let first = engine.extent().map_err(silent)?.first;
+                if first > 1 {
+                    let what =
+                        format!("no snapshot is whole, and what precedes message {first} is in none else");
+                    return Err(StoreError::Broken { path, what });
+                }
+                None
+            }
             Newest::Saved(saved, bytes) => Some((saved, bytes)),
         };
         let (mut values, mut kept, mut commits, mut time, mut state) = (BTreeMap::new(), 0, 0, 0.0, None);
@@ -185,22 +198,31 @@ impl Replicated {
         if sequence != self.chain.last() + 1 {
             return Err(StoreError::Broken { path, what: broken.to_string() });
         }
-        // Of a log of which nothing could be opened yet, the key is the likelier fault.
-        let nothing_yet = self.chain.last() == 0;
         let Found::Message(message) = self.engine.get(sequence).map_err(|e| self.silent(e))? else {
             return Err(StoreError::Broken { path, what: broken.to_string() });
         };
-        let taken = self.chain.take(sequence, &message);
-        if taken.is_ok() {
-            tracing::error!(
-                %broken,
-                "a replica of the log answers with what was never written: whoever leads the log has the right record; rebuild that replica"
-            );
+        match self.chain.take(sequence, &message) {
+            Ok(record) => {
+                tracing::error!(
+                    %broken,
+                    "a replica of the log answers with what was never written: whoever leads the log has the right record; rebuild that replica"
+                );
+                Ok(record)
+            }
+            // Of a log of which nothing can be opened, the key is the likelier fault.
+            Err(broken) if broken.what == record::SEALED && !self.opens_any()? => {
+                Err(StoreError::OtherKey { path, what: broken.to_string() })
+            }
+            Err(broken) => Err(StoreError::Broken { path, what: broken.to_string() }),
         }
-        taken.map_err(|broken| match nothing_yet && broken.what == record::SEALED {
-            true => StoreError::OtherKey { path, what: broken.to_string() },
-            false => StoreError::Broken { path, what: broken.to_string() },
-        })
+    }
+
+    /// Whether the key opens the first message of the log, or the last.
+    fn opens_any(&mut self) -> Result<bool, StoreError> {
+        if self.chain.last() > 0 {
+            return Ok(true);
+        }
+        opens_any(&self.key, &mut *self.engine).map_err(|e| self.silent(e))
     }
 
     /// Begins an epoch behind what was read: `false` where somebody has written meanwhile. After [`StoreError::Unanswered`] it is
@@ -287,6 +309,19 @@ impl Replicated {
         }
         Ok(())
     }
+}
+
+/// Whether a key opens the first message of a stream, or the last.
+fn opens_any(key: &LogKey, engine: &mut dyn Engine) -> Result<bool, Silence> {
+    let Extent { first, last } = engine.extent()?;
+    for sequence in [first, last] {
+        if let Found::Message(message) = engine.get(sequence)?
+            && record::open(&message, key).is_ok()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn set_all(values: &mut BTreeMap<String, Vec<u8>>, set: &[(String, Vec<u8>)]) {

@@ -20,10 +20,10 @@ mod writer;
 
 pub use beacon::{Beacon, Pulse};
 pub use chain::{Broken, Chain};
-pub use engine::{Engine, Extent, Found, Keeper, Silence, Unsure, Unusable};
+pub use engine::{Before, Engine, Extent, Found, Keeper, Silence, Unsure, Unusable};
 pub use home::{Read, Replicated};
 pub use key::LogKey;
-pub use record::{Content, Record};
+pub use record::{Content, Record, hash as digest};
 pub use saved::sequence_of as snapshot_sequence;
 pub use seen::Seen;
 pub use writer::{Trouble, Writer};

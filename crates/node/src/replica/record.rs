@@ -52,7 +52,7 @@ pub(super) struct Header {
 }
 
 /// The hash by which the next message is linked to this one.
-pub(super) fn hash(message: &[u8]) -> Hash {
+pub fn hash(message: &[u8]) -> Hash {
     Sha256::digest(message).into()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::chain::Chain;
-use super::engine::{Engine, Found, Silence};
+use super::engine::{Before, Engine, Found, Silence};
 use super::key::LogKey;
 use super::record::{self, Content, Hash};
 use crate::platform::Platform;
@@ -79,7 +79,9 @@ impl Writer {
         let made = record::messages(content, self.epoch, self.previous, &self.key, platform);
         self.pending = made.map_err(|e| Trouble::Failed(e.to_string()))?.0.into();
         while let Some(message) = self.pending.front() {
-            engine.append(self.last, message).map_err(|unsure| Trouble::Unanswered(unsure.0))?;
+            let hash = (self.last > 0).then_some(self.previous);
+            let appended = engine.append(Before { sequence: self.last, hash }, message);
+            appended.map_err(|unsure| Trouble::Unanswered(unsure.0))?;
             self.advance();
         }
         Ok(())
@@ -125,7 +127,8 @@ impl Writer {
             {
                 return Err(Trouble::WentBack(format!("message {} is another one by now", self.last)));
             }
-            match engine.append(self.last, message) {
+            let hash = (extent.first <= self.last).then_some(self.previous);
+            match engine.append(Before { sequence: self.last, hash }, message) {
                 Ok(()) => self.advance(),
                 Err(unsure) => return Err(Trouble::Unanswered(unsure.0)),
             }
