@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cahoots_node::replica::{Before, Engine, Extent, Found, Silence, Unsure, digest};
+use cahoots_node::replica::{Before, Engine, Extent, Found, Silence, Unsure, digest, snapshot_sequence};
 
 /// What happens to the next question of its kind, and then no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,7 @@ impl Stream {
         Stream { kept: self.kept.clone(), way: Arc::default(), looks: false }
     }
 
-    /// The way of someone who watches: nothing goes wrong, and nothing happens because of it.
+    /// The way of someone who watches: nothing goes wrong, all bits are as they were written, and nothing happens because of it.
     pub fn from_outside(&self) -> Stream {
         Stream { kept: self.kept.clone(), way: Arc::default(), looks: true }
     }
@@ -248,6 +248,11 @@ impl Stream {
         Some(way.faults.remove(place))
     }
 
+    /// A message as whoever asks is given it: who watches has what was written.
+    fn seen(&self, kept: &Kept, sequence: u64) -> Option<Vec<u8>> {
+        if self.looks { kept.written(sequence) } else { kept.at(sequence).cloned() }
+    }
+
     /// The last message, as far as whoever answers a read knows.
     fn end(&self, kept: &mut Kept) -> Result<u64, Silence> {
         match self.fault(kept, |fault| matches!(fault, Fault::Silent | Fault::FromThePast(_))) {
@@ -291,8 +296,8 @@ impl Engine for Stream {
     fn get(&mut self, sequence: u64) -> Result<Found, Silence> {
         let mut kept = self.kept();
         let last = self.end(&mut kept)?;
-        let message = kept.at(sequence).filter(|_| sequence <= last);
-        Ok(message.map_or(Found::Nothing, |message| Found::Message(message.clone())))
+        let message = self.seen(&kept, sequence).filter(|_| sequence <= last);
+        Ok(message.map_or(Found::Nothing, Found::Message))
     }
 
     fn extent(&mut self) -> Result<Extent, Silence> {
@@ -305,7 +310,7 @@ impl Engine for Stream {
         let mut kept = self.kept();
         let last = self.end(&mut kept)?;
         // What was trimmed is not stepped over.
-        let found = (from..=last).map_while(|at| Some((at, kept.at(at)?.clone())));
+        let found = (from..=last).map_while(|at| Some((at, self.seen(&kept, at)?)));
         let mut found: Vec<(u64, Vec<u8>)> = found.take(3).collect();
         if let Some((_, message)) = found.last_mut()
             && self.fault(&mut kept, |fault| fault == Fault::FlippedRead).is_some()
@@ -333,6 +338,7 @@ impl Engine for Stream {
         let mut bytes = bytes.to_vec();
         if self.fault(&mut kept, |fault| fault == Fault::FlippedObject).is_some() {
             bytes[30] ^= 1;
+            kept.spoilt.push(name.into());
         }
         kept.objects.insert(name.into(), bytes);
         Ok(())
@@ -348,7 +354,13 @@ impl Engine for Stream {
     fn names(&mut self) -> Result<Vec<String>, Silence> {
         let mut kept = self.kept();
         self.objects_answer(&mut kept)?;
-        Ok(kept.objects.keys().cloned().collect())
+        let mut names: Vec<String> = kept.objects.keys().cloned().collect();
+        // Who watches reads what is in the log, and not what it has lost.
+        let is_there = |name: &String| snapshot_sequence(name).is_none_or(|at| at <= kept.last());
+        if self.looks && names.iter().any(is_there) {
+            names.retain(is_there);
+        }
+        Ok(names)
     }
 
     fn remove(&mut self, name: &str) -> Result<(), Silence> {

@@ -6,6 +6,7 @@ use crate::contract::machine::{Membership, Ruling};
 use crate::contract::message::{self, Message};
 use crate::contract::prior::Prior;
 use crate::drive::decision::DecisionId;
+use crate::drive::queue::Waiting;
 use crate::error::Misbehaviour;
 use crate::ids::{NodeId, Tick};
 
@@ -93,14 +94,15 @@ pub enum Input<P> {
     /// All that has been observed and not sent yet is to be sent now.
     Drain,
     /// This node is older than what a peer has received from it: an old copy was put back. Numbers go on after
-    /// `sent`; the last `again` messages that wait take the last numbers up to it.
+    /// `sent`, and what waits for the peer takes the last numbers up to it.
     Behind {
         /// Who has received more.
         peer: NodeId,
         /// The last number that is given out now.
         sent: u64,
-        /// Messages that are sent again.
-        again: u64,
+        /// What waits. Queues are no part of the state that is replicated: whoever else reads this may lack some of it, or have
+        /// more.
+        again: Vec<Waiting>,
     },
     /// Parameters that may change while a federation runs have changed.
     Change {

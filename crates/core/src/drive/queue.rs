@@ -158,14 +158,14 @@ impl Queues {
         gone
     }
 
-    /// The last `again` messages that wait for a peer take the last numbers up to `sent`; those before are no
-    /// longer wanted.
-    pub(super) fn renumber(&mut self, peer: NodeId, sent: u64, again: u64) {
-        let Some(queue) = self.links.get_mut(&peer) else { return };
-        queue.drain(..queue.len().saturating_sub(again as usize));
-        let first = sent - queue.len() as u64 + 1;
-        for (sequence, message) in (first..).zip(queue) {
-            (message.sequence, message.skipped) = (sequence, 0);
+    /// These messages and no others wait for a peer, under the last numbers up to `sent`.
+    pub(super) fn begin_again(&mut self, peer: NodeId, sent: u64, again: Vec<Waiting>) {
+        self.links.remove(&peer);
+        let first = sent - again.len() as u64 + 1;
+        let queue = (first..).zip(again).map(|(sequence, message)| Waiting { sequence, skipped: 0, ..message });
+        let queue: VecDeque<Waiting> = queue.collect();
+        if !queue.is_empty() {
+            self.links.insert(peer, queue);
         }
     }
 

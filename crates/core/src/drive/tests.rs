@@ -257,7 +257,17 @@ fn what_is_restored_and_replayed_is_what_was() {
 fn what_a_log_says_about_nobody_is_refused_and_leaves_no_trace() {
     let nobody = NodeId(3);
     let logged = |input: &Input<ArmIndex>| postcard::to_stdvec(&Timed { now: 1, input }).unwrap();
-    let behind = |peer, sent, again| Input::<ArmIndex>::Behind { peer, sent, again };
+    let mut someone = blueprint().client(NodeId(0), None).unwrap();
+    let mut log: Vec<Vec<u8>> = Vec::new();
+    while someone.queues().is_empty() {
+        let decided = someone.decide(1, 1, UserId(0), &arms(), &keys(), &mut log).unwrap();
+        someone.reward(1, decided.id, 0.5, &keys(), &mut log).unwrap();
+    }
+    let waiting: Vec<Waiting> = someone.queues().after(NodeId::SERVER, 0).cloned().collect();
+    let behind = |peer, sent, again: usize| {
+        let again = waiting.iter().cycle().take(again).cloned().collect();
+        Input::<ArmIndex>::Behind { peer, sent, again }
+    };
     let about = |event| Input::<ArmIndex>::Event(event);
     for input in [
         behind(nobody, 5, 0),

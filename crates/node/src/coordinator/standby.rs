@@ -287,7 +287,8 @@ impl Standby {
             self.beacon = Some(replicas.keeper.beacon().map_err(unusable)?);
         }
         let engine = replicas.keeper.engine().map_err(unusable)?;
-        let (mut home, snapshot) = Replicated::open(&path, replicas.key.clone(), engine, platform.clone())?;
+        let open = if replicas.accept_rollback { Replicated::open_what_fits } else { Replicated::open };
+        let (mut home, snapshot) = open(&path, replicas.key.clone(), engine, platform.clone())?;
         if replicas.accept_rollback {
             home.accept_rollback()?;
             Seen::forget(&config.store, platform);

@@ -50,6 +50,8 @@ pub struct Replicated {
     pub(super) end: u64,
     /// Answers in a row that the stream ends before what was read.
     pub(super) strikes: u32,
+    /// How far snapshots go.
+    pub(super) reach: u64,
     /// What this coordinator remembers to have seen.
     pub(super) remembered: Option<Seen>,
 }
@@ -72,11 +74,33 @@ impl Replicated {
     pub fn open(
         name: &Path,
         key: LogKey,
-        mut engine: Box<dyn Engine>,
+        engine: Box<dyn Engine>,
         platform: Platform,
     ) -> Result<(Replicated, Option<Vec<u8>>), StoreError> {
+        // One that does not fit is found when the log is read on from it, and said aloud.
+        Replicated::open_at(name, key, engine, platform, |_, _| Ok(true))
+    }
+
+    /// The same, passing over snapshots of what the log has lost: it has other messages where they were made.
+    pub fn open_what_fits(
+        name: &Path,
+        key: LogKey,
+        engine: Box<dyn Engine>,
+        platform: Platform,
+    ) -> Result<(Replicated, Option<Vec<u8>>), StoreError> {
+        let fits = |saved: &Saved, engine: &mut dyn Engine| saved.fits(&key, engine);
+        Replicated::open_at(name, key.clone(), engine, platform, fits)
+    }
+
+    fn open_at(
+        name: &Path,
+        key: LogKey,
+        mut engine: Box<dyn Engine>,
+        platform: Platform,
+        fits: impl Fn(&Saved, &mut dyn Engine) -> Result<bool, Silence>,
+    ) -> Result<(Replicated, Option<Vec<u8>>), StoreError> {
         let silent = |Silence(what)| StoreError::Unanswered { path: name.into(), what };
-        let saved = match saved::newest(&key, &mut *engine).map_err(silent)? {
+        let saved = match saved::newest(&key, &mut *engine, fits).map_err(silent)? {
             Newest::None => None,
             // Nothing was trimmed unless a snapshot was whole: the log may be there from its first message.
             Newest::Sealed(what) => {
@@ -122,6 +146,7 @@ impl Replicated {
             kept,
             snapshot_time: time,
             strikes: 0,
+            reach: 0,
             remembered: None,
         };
         Ok((home, state))
@@ -230,6 +255,9 @@ impl Replicated {
     pub fn begin(&mut self, leader: &str) -> Result<bool, StoreError> {
         if self.beginning.is_none() {
             self.same_end()?;
+            if self.is_behind_snapshots() {
+                return Ok(false);
+            }
         }
         let begun = match &mut self.beginning {
             Some(writer) => writer.settle(&mut *self.engine),
@@ -334,12 +362,13 @@ fn set_all(values: &mut BTreeMap<String, Vec<u8>>, set: &[(String, Vec<u8>)]) {
     }
 }
 
-fn error(name: &Path, trouble: Trouble) -> StoreError {
+pub(super) fn error(name: &Path, trouble: Trouble) -> StoreError {
     let path = name.into();
     match trouble {
         Trouble::Unanswered(what) => StoreError::Unanswered { path, what },
         Trouble::Fenced => StoreError::Fenced { path },
         Trouble::WentBack(what) => StoreError::WentBack { path, what },
+        Trouble::Broken(what) => StoreError::Broken { path, what },
         Trouble::Failed(what) => StoreError::Write { path, what },
     }
 }
@@ -362,6 +391,10 @@ impl Home for Replicated {
         let now = self.platform.elapsed();
         if now.saturating_sub(std::mem::replace(&mut self.wrote, now)) > QUIET {
             self.same_end()?;
+            // Another led meanwhile, whatever the log says of it now.
+            if self.is_behind_snapshots() {
+                return Err(StoreError::Fenced { path: self.name.clone() });
+            }
         }
         let Some(writer) = &mut self.writer else {
             return Err(StoreError::Fenced { path: self.name.clone() });

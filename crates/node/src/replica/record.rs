@@ -82,6 +82,11 @@ pub(super) fn messages(
     Ok((messages, previous))
 }
 
+/// Whether a message that the key opens follows one with this hash; what it does not open says nothing.
+pub(super) fn follows(message: &[u8], previous: &Hash, key: &LogKey) -> bool {
+    open(message, key).map_or(true, |(header, _)| header.previous == *previous)
+}
+
 /// A message, taken apart: what stands before it, and its part of the record.
 pub(super) fn open(message: &[u8], key: &LogKey) -> Result<(Header, Vec<u8>), String> {
     let (header, sealed): (Header, _) = postcard::take_from_bytes(message)

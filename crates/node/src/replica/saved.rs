@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::engine::{Engine, Silence};
+use super::engine::{Engine, Found, Silence};
 use super::key::LogKey;
 use super::record::{self, Hash};
 use crate::platform::Platform;
@@ -25,6 +25,19 @@ pub(super) struct Saved {
     #[serde(with = "serde_bytes")]
     pub(super) state: Vec<u8>,
     pub(super) values: BTreeMap<String, Vec<u8>>,
+}
+
+impl Saved {
+    /// Whether the log may be the one that it was made of: it has no other message there.
+    pub(super) fn fits(&self, key: &LogKey, engine: &mut dyn Engine) -> Result<bool, Silence> {
+        if let Found::Message(message) = engine.get(self.sequence)? {
+            return Ok(record::hash(&message) == self.previous);
+        }
+        Ok(match engine.get(self.sequence + 1)? {
+            Found::Message(next) => record::follows(&next, &self.previous, key),
+            Found::Nothing => true,
+        })
+    }
 }
 
 /// Where the names of snapshots say that they are.
@@ -64,18 +77,49 @@ pub(super) enum Newest {
     Saved(Box<Saved>, u64),
 }
 
-/// The newest snapshot that is whole.
-pub(super) fn newest(key: &LogKey, engine: &mut dyn Engine) -> Result<Newest, Silence> {
+/// The names of all snapshots, the newest first.
+fn names(engine: &mut dyn Engine) -> Result<Vec<String>, Silence> {
     let mut names: Vec<String> = engine.names()?;
     names.retain(|name| sequence_of(name).is_some());
     names.sort_unstable();
+    names.reverse();
+    Ok(names)
+}
+
+/// The last message that any snapshot covers, whole or not; 0 without one.
+pub(super) fn reach(engine: &mut dyn Engine) -> Result<u64, Silence> {
+    Ok(names(engine)?.first().and_then(|name| sequence_of(name)).unwrap_or(0))
+}
+
+/// A snapshot and its bytes, if there is one of this name; `Err` where the key does not open it.
+fn read(
+    name: &str,
+    key: &LogKey,
+    engine: &mut dyn Engine,
+) -> Result<Option<Result<(Saved, u64), ()>>, Silence> {
+    let Some(sealed) = engine.fetch(name)? else { return Ok(None) };
+    let plain = key.open(PREFIX.as_bytes(), &sealed);
+    let saved = plain.and_then(|plain| postcard::from_bytes(&plain).ok());
+    Ok(Some(saved.map(|saved| (saved, sealed.len() as u64)).ok_or(())))
+}
+
+/// The newest snapshot that is whole and `fits`.
+pub(super) fn newest(
+    key: &LogKey,
+    engine: &mut dyn Engine,
+    fits: impl Fn(&Saved, &mut dyn Engine) -> Result<bool, Silence>,
+) -> Result<Newest, Silence> {
     let mut unopened = None;
-    for name in names.iter().rev() {
-        let Some(sealed) = engine.fetch(name)? else { continue };
-        let plain = key.open(PREFIX.as_bytes(), &sealed);
-        match plain.and_then(|plain| postcard::from_bytes(&plain).ok()) {
-            Some(saved) => return Ok(Newest::Saved(Box::new(saved), sealed.len() as u64)),
-            None => {
+    for name in &names(engine)? {
+        match read(name, key, engine)? {
+            None => {}
+            Some(Ok((saved, bytes))) if fits(&saved, engine)? => {
+                return Ok(Newest::Saved(Box::new(saved), bytes));
+            }
+            Some(Ok(_)) => {
+                tracing::warn!(name, "a snapshot of what the log has lost: it has another message there")
+            }
+            Some(Err(())) => {
                 tracing::error!(name, "a snapshot that is damaged, or sealed under another key");
                 unopened = Some(format!("it opens none of the snapshots, among them {name}"));
             }
@@ -84,9 +128,24 @@ pub(super) fn newest(key: &LogKey, engine: &mut dyn Engine) -> Result<Newest, Si
     Ok(unopened.map_or(Newest::None, Newest::Sealed))
 }
 
+/// Snapshots that go further than this message, and are damaged or do not fit, are not needed any more.
+pub(super) fn forget_after(sequence: u64, key: &LogKey, engine: &mut dyn Engine) -> Result<(), Silence> {
+    for name in names(engine)? {
+        if sequence_of(&name).is_none_or(|at| at <= sequence) {
+            continue;
+        }
+        match read(&name, key, engine)? {
+            None => {}
+            Some(Ok((saved, _))) if saved.fits(key, engine)? => {}
+            Some(_) => engine.remove(&name)?,
+        }
+    }
+    Ok(())
+}
+
 /// Snapshots before this one are not needed any more.
 pub(super) fn forget_before(sequence: u64, engine: &mut dyn Engine) -> Result<(), Silence> {
-    for name in engine.names()? {
+    for name in names(engine)? {
         if sequence_of(&name).is_some_and(|at| at < sequence) {
             engine.remove(&name)?;
         }

@@ -1,9 +1,11 @@
 //! Standing by at the end of a log: whether it is still the one that was read.
 
 use super::engine::Found;
-use super::home::Replicated;
+use super::home::{Replicated, error};
 use super::record;
+use super::saved;
 use super::seen::Seen;
+use super::writer::another;
 use crate::store::{Home, StoreError};
 
 /// Answers in a row that the stream ends before what was read, before they are believed: they may be from the past.
@@ -14,8 +16,8 @@ impl Replicated {
     /// again at a snapshot ([`StoreError::Behind`]).
     pub fn look_around(&mut self) -> Result<(), StoreError> {
         let extent = self.engine.extent().map_err(|e| self.silent(e))?;
-        // What is remembered counts as read.
-        let last = self.chain.last().max(self.remembered.map_or(0, |seen| seen.sequence));
+        // What is remembered counts as read, and what a snapshot covers.
+        let last = self.chain.last().max(self.remembered.map_or(0, |seen| seen.sequence)).max(self.reach);
         self.end = extent.last.max(self.chain.last());
         if extent.first > self.chain.last() + 1 {
             return Err(StoreError::Behind { path: self.name.clone() });
@@ -45,14 +47,14 @@ impl Replicated {
         if record::hash(&message) == hash {
             return Ok(());
         }
-        let path = self.name.clone();
-        match record::open(&message, self.chain.key()) {
-            Ok(_) => {
-                let what = format!("message {last} was another one when this coordinator read or wrote it");
-                Err(StoreError::WentBack { path, what })
-            }
-            Err(what) => Err(StoreError::Broken { path, what: format!("message {last}: {what}") }),
-        }
+        Err(error(&self.name, another(last, &message, self.chain.key())))
+    }
+
+    /// Whether there is a snapshot of what this coordinator has not read: others wrote it, and if the log has it no more, then the log went
+    /// back to where it was before. Where nobody answers, nothing is said.
+    pub(super) fn is_behind_snapshots(&mut self) -> bool {
+        self.reach = saved::reach(&mut *self.engine).unwrap_or(self.reach);
+        self.reach > self.last()
     }
 
     /// From a start before this one: where the log must come to, unless it went back.
@@ -92,6 +94,10 @@ impl Replicated {
                 "the log had lost its end: it goes on behind the newest snapshot, and clients send again what is lost"
             );
             self.engine.trim(self.chain.last() + 1).map_err(|e| self.silent(e))?;
+        }
+        if self.chain.last() > 0 {
+            let forgotten = saved::forget_after(self.chain.last(), self.chain.key(), &mut *self.engine);
+            forgotten.map_err(|e| self.silent(e))?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use super::chain::Chain;
 use super::engine::{Before, Engine, Found, Silence};
 use super::key::LogKey;
 use super::record::{self, Content, Hash};
+use super::saved;
 use crate::platform::Platform;
 
 /// Answers in a row that the stream ends before what was acknowledged, before they are believed: one may be from the past.
@@ -20,6 +21,8 @@ pub enum Trouble {
     Fenced,
     /// The stream has lost what it had acknowledged.
     WentBack(String),
+    /// The stream is not what was written.
+    Broken(String),
     /// It cannot be written.
     Failed(String),
 }
@@ -125,7 +128,11 @@ impl Writer {
             if let Ok(Found::Message(end)) = engine.get(self.last)
                 && record::hash(&end) != self.previous
             {
-                return Err(Trouble::WentBack(format!("message {} is another one by now", self.last)));
+                return Err(another(self.last, &end, &self.key));
+            }
+            // Others led meanwhile and kept what they had written, whatever the log says of it now.
+            if saved::reach(engine).map_err(unanswered)? > self.last {
+                return Err(Trouble::Fenced);
             }
             let hash = (extent.first <= self.last).then_some(self.previous);
             match engine.append(Before { sequence: self.last, hash }, message) {
@@ -140,5 +147,15 @@ impl Writer {
         if let Some(message) = self.pending.pop_front() {
             (self.last, self.previous, self.strikes) = (self.last + 1, record::hash(&message), 0);
         }
+    }
+}
+
+/// What is the matter where a message is not the one that was read or written there.
+pub(super) fn another(sequence: u64, found: &[u8], key: &LogKey) -> Trouble {
+    match record::open(found, key) {
+        Ok(_) => Trouble::WentBack(format!(
+            "message {sequence} was another one when this coordinator read or wrote it"
+        )),
+        Err(what) => Trouble::Broken(format!("message {sequence}: {what}")),
     }
 }

@@ -10,7 +10,7 @@ use crate::contract::machine::{Machine, Membership};
 use crate::drive::event::{Event, Input, NoiseKey, Outcome, Timed};
 use crate::drive::host::Host;
 use crate::drive::link::{Arrival, Ends};
-use crate::drive::queue::Queues;
+use crate::drive::queue::{Queues, Waiting};
 use crate::drive::snapshot;
 use crate::error::{Misbehaviour, ParamError};
 use crate::ids::{NodeId, Tick};
@@ -76,13 +76,14 @@ impl<H: Hosting> Driven<H> {
         }
         if let Input::Behind { peer, sent, again } = input {
             // Only a log that is not this node's own can say so.
-            if !self.host.host().seat().hears(peer) || again > sent || sent > 1 << 62 {
+            let waits = again.len() as u64;
+            if !self.host.host().seat().hears(peer) || waits > sent || sent > 1 << 62 {
                 return Err(format!(
-                    "{peer} cannot have received {sent} messages, {again} of them still waiting"
+                    "{peer} cannot have received {sent} messages, {waits} of them still waiting"
                 ));
             }
             self.host.host_mut().number_from(peer, sent);
-            self.around.queues.renumber(peer, sent, again);
+            self.around.queues.begin_again(peer, sent, again);
             return Ok(Outcome::Done);
         }
         if let Input::Key { privacy: NoiseKey(privacy) } = input {
@@ -142,8 +143,8 @@ impl<H: Hosting> Node for Driven<H> {
     }
 
     fn behind(&mut self, now: Tick, peer: NodeId, received: u64, keys: &Keys, log: &mut dyn Log) {
-        let again = self.around.queues.len(peer) as u64;
-        self.input(now, Input::Behind { peer, sent: received + again, again }, keys, log);
+        let again: Vec<Waiting> = self.around.queues.after(peer, 0).cloned().collect();
+        self.input(now, Input::Behind { peer, sent: received + again.len() as u64, again }, keys, log);
     }
 
     fn draw_from(&mut self, now: Tick, privacy: [u8; 32], keys: &Keys, log: &mut dyn Log) {

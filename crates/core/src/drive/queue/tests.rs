@@ -93,9 +93,19 @@ fn what_is_encoded_when_it_leaves_is_saved_and_sent_as_the_same_bytes() {
 
 #[test]
 fn numbers_go_on_where_the_peer_is() {
-    let mut queues = queues(&[1, 2, 3]);
-    queues.renumber(PEER, 9, 2);
-    assert_eq!(numbers(&queues, 0), [(8, 0), (9, 0)]);
+    let again = |queues: &Queues| queues.after(PEER, 1).cloned().collect();
+    let mut some = queues(&[1, 2, 3]);
+    some.begin_again(PEER, 9, again(&queues(&[1, 2, 3])));
+    assert_eq!(numbers(&some, 0), [(8, 0), (9, 0)]);
+    // Whoever had forgotten what waits, or has more, comes to the same.
+    for other in [&[][..], &[1, 2, 3, 4], &[7, 100]] {
+        let mut queues = queues(other);
+        queues.begin_again(PEER, 9, again(&some));
+        queues.begin_again(PEER, 9, some.after(PEER, 0).cloned().collect());
+        assert_eq!(queues, some);
+    }
+    some.begin_again(PEER, 9, Vec::new());
+    assert!(some.is_empty());
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub(in crate::faults) fn replay<N: Node + ?Sized>(
                 }
                 Input::Reward { id, value } => shadow.rewards.push((id, value)),
                 Input::Behind { peer, sent, again } => {
-                    for sequence in sent - again + 1..=sent {
+                    for sequence in sent - again.len() as u64 + 1..=sent {
                         note(machine, &mut shadow, peer, sequence);
                     }
                 }

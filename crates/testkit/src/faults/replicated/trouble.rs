@@ -50,7 +50,12 @@ impl World<'_> {
                     self.flipped = true;
                 }
             }
-            Trouble::FlipSnapshot => self.stream.flips_object(),
+            Trouble::FlipSnapshot => {
+                self.stream.flips_object();
+                // Whoever begins anew begins elsewhere.
+                self.truth.forget();
+                return self.truth_follows();
+            }
             Trouble::KillClient { client, power, down } => self.crash_client(client, power, down),
             Trouble::Cut { client, client_notices, coordinator_notices } => {
                 if let Some(line) = self.line(client) {

@@ -76,7 +76,7 @@ impl Truth {
     fn begin(&self) -> Result<(Replicated, Option<Machine>), Broken> {
         let name = Path::new("the stream");
         let stream = Box::new(self.stream.clone());
-        let opened = Replicated::open(name, self.key.clone(), stream, Platform::System);
+        let opened = Replicated::open_what_fits(name, self.key.clone(), stream, Platform::System);
         let (home, snapshot) = opened.map_err(|e| e.to_string())?;
         let machine = match home.get("secret").map_err(|e| e.to_string())? {
             None => None,
@@ -99,10 +99,10 @@ impl Truth {
 
     /// Reads what is new. Gives why it cannot, where it cannot.
     pub(super) fn follow(&mut self) -> Result<(), Broken> {
-        let (mut home, mut machine) = match self.reader.take() {
-            Some(reader) => reader,
-            None => self.begin()?,
-        };
+        let first = self.stream.extent_now().first;
+        // Whoever is behind what is left begins again at a snapshot.
+        let reader = self.reader.take().filter(|(home, _)| first <= home.last() + 1);
+        let (mut home, mut machine) = reader.map_or_else(|| self.begin(), Ok)?;
         loop {
             let read = home.follow().map_err(|e| e.to_string())?;
             if read.is_empty() {
@@ -137,7 +137,7 @@ impl Truth {
                 *received = sequence.max(*received);
             }
             Input::Behind { peer, sent, again } => {
-                for sequence in sent - again + 1..=sent {
+                for sequence in sent - again.len() as u64 + 1..=sent {
                     self.note(machine, peer, sequence);
                 }
                 let last = self.sent.entry(peer).or_default();
