@@ -244,3 +244,106 @@ impl Serialize for SumTree {
         map.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use cahoots_core::Keys;
+    use cahoots_core::drive::snapshot::{restore, save};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn stats(seed: u64) -> LinearStats {
+        let mut stats = LinearStats::empty(2);
+        let mut draw = Keys::from_seed(seed).policy(NodeId(0), 0);
+        stats.observe(&[draw.normal(), draw.normal()], draw.normal());
+        stats
+    }
+
+    /// By the definition: halves of all numbers there are, added up where both have someone.
+    fn defined(clients: &BTreeMap<NodeId, LinearStats>, from: u64, to: u64) -> Option<LinearStats> {
+        let mut within = clients.range(NodeId(from as u32)..=NodeId((to - 1) as u32));
+        let first = within.next()?.1;
+        if to - from == 1 || within.next().is_none() {
+            return Some(first.clone());
+        }
+        let middle = from.midpoint(to);
+        match (defined(clients, from, middle), defined(clients, middle, to)) {
+            (Some(zeros), Some(ones)) => Some(added(&zeros, &ones)),
+            (zeros, ones) => zeros.or(ones),
+        }
+    }
+
+    fn add(tree: &mut SumTree, client: u32, upload: &LinearStats) -> usize {
+        let path = tree.with(NodeId(client), upload);
+        let (sum, length) = (path.sum().clone(), path.sums.len());
+        tree.take(path);
+        assert_eq!(tree.sum(), Some(&sum));
+        length
+    }
+
+    fn client() -> impl Strategy<Value = u32> {
+        prop_oneof![0..9u32, any::<u32>(), Just(u32::MAX), Just(1 << 31)]
+    }
+
+    proptest! {
+        #[test]
+        fn sums_follow_from_who_is_there(steps in prop::collection::vec((client(), 0..4u8, any::<u64>()), 1..60)) {
+            let (mut tree, mut clients) = (SumTree::default(), BTreeMap::<NodeId, LinearStats>::new());
+            for (client, what, seed) in steps {
+                if what == 0 {
+                    // One who is there, if anyone is.
+                    let gone = clients.keys().copied().find(|id| id.0 >= client).unwrap_or(NodeId(client));
+                    clients.remove(&gone);
+                    tree.remove(gone);
+                } else {
+                    add(&mut tree, client, &stats(seed));
+                    clients.entry(NodeId(client)).or_insert_with(|| LinearStats::empty(2)).merge(&stats(seed));
+                }
+                prop_assert_eq!(save(&tree.sum()), save(&defined(&clients, 0, 1 << 32).as_ref()));
+                prop_assert!(tree.clients().eq(clients.iter().map(|(id, own)| (*id, own))));
+                // What is saved is the map, and every sum follows from it.
+                let saved = save(&tree);
+                prop_assert_eq!(&saved, &save(&clients));
+                let again: SumTree = restore(&saved).unwrap();
+                prop_assert_eq!(save(&again.sum()), save(&tree.sum()));
+                prop_assert_eq!(save(&again), saved);
+            }
+        }
+    }
+
+    /// Nothing is changed by looking at an upload.
+    #[test]
+    fn a_path_is_a_sum_per_level() {
+        let mut tree = SumTree::default();
+        let mut longest = 0;
+        for client in 0..1024 {
+            longest = add(&mut tree, client, &stats(client.into())).max(longest);
+        }
+        assert_eq!(longest, 11);
+        let before = save(&tree.sum());
+        assert_eq!(tree.with(NodeId(5), &stats(9)).sums.len(), 11);
+        assert_eq!(save(&tree.sum()), before);
+        // However few there are, no more than there are bits.
+        let mut sparse = SumTree::default();
+        let longest = (0..32).map(|bit| add(&mut sparse, 1 << bit, &stats(bit))).max();
+        assert_eq!((longest, add(&mut sparse, 0, &stats(77))), (Some(2), 33));
+    }
+
+    /// Bytes that were changed may name anyone, and hold anything.
+    #[test]
+    fn hostile_bytes_cost_no_more_than_their_length_and_do_not_panic() {
+        let tree = |clients: &[(u32, LinearStats)]| {
+            let map: BTreeMap<NodeId, LinearStats> =
+                clients.iter().map(|(id, own)| (NodeId(*id), own.clone())).collect();
+            restore::<SumTree>(&save(&map))
+        };
+        assert_eq!(tree(&[(u32::MAX, stats(1)), (0, stats(2))]).unwrap().clients().count(), 2);
+        let other = LinearStats::empty(3);
+        assert!(tree(&[(0, stats(1)), (1, other)]).is_err());
+        let short = LinearStats { moment: Box::default(), ..stats(1) };
+        assert!(tree(&[(0, short.clone()), (1, short)]).is_err());
+        let odd = LinearStats { contexts: vec![0.0].into(), ..stats(1) };
+        assert!(tree(&[(0, odd)]).is_err());
+    }
+}
