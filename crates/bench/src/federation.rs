@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use cahoots_algorithms::async_linucb::AsyncLinucb;
-use cahoots_algorithms::kit::linear::LinearMsg;
+use cahoots_algorithms::kit::linear::{Apart, LinearMsg};
 use cahoots_core::{
     Algorithm, Cx, Effects, Keys, LinearStats, Machine, Membership, NodeId, Positions, Seating, Setting,
     Unprotected,
@@ -44,6 +44,23 @@ pub struct UploadRow {
     pub microseconds: f64,
     /// Beside the smallest federation of the run.
     pub ratio_to_first: f64,
+    /// The same where contributions are kept apart, in a tree of sums.
+    pub kept_apart_microseconds: f64,
+    /// Beside one without.
+    pub kept_apart_ratio: f64,
+}
+
+/// The price of taking one client out of a tree of sums, without the views that everyone is sent then.
+#[derive(Clone, Debug, Serialize)]
+pub struct ForgettingRow {
+    /// Clients that have uploaded.
+    pub clients: usize,
+    /// Fastest, per client that is taken out.
+    pub microseconds: f64,
+    /// Beside adding up all others anew.
+    pub ratio_to_anew: f64,
+    /// Numbers kept for each client, in its own sum and the one that the tree has for it.
+    pub numbers: usize,
 }
 
 fn run(name: &str, params: serde_json::Value, scenario: serde_json::Value, rounds: usize) -> RunRow {
@@ -96,15 +113,55 @@ pub fn a_million_clients() -> RunRow {
 pub fn uploads(clients: &[usize], dim: usize) -> Vec<UploadRow> {
     let mut rows: Vec<UploadRow> = Vec::new();
     for &n in clients {
-        let microseconds = upload_microseconds(n, dim);
+        let microseconds = upload_microseconds(n, dim, false);
+        let kept_apart_microseconds = upload_microseconds(n, dim, true);
         let first = rows.first().map_or(microseconds, |row| row.microseconds);
-        rows.push(UploadRow { clients: n, microseconds, ratio_to_first: microseconds / first });
+        rows.push(UploadRow {
+            clients: n,
+            microseconds,
+            ratio_to_first: microseconds / first,
+            kept_apart_microseconds,
+            kept_apart_ratio: kept_apart_microseconds / microseconds,
+        });
     }
     rows
 }
 
-fn upload_microseconds(clients: usize, dim: usize) -> f64 {
-    let setting = Setting::linear(clients, dim, 1).with_horizon(1);
+/// Clients that are taken out of a tree of sums.
+pub fn forgetting(clients: &[usize], dim: usize) -> Vec<ForgettingRow> {
+    clients.iter().map(|n| forgetting_row(*n, dim)).collect()
+}
+
+fn forgetting_row(clients: usize, dim: usize) -> ForgettingRow {
+    let (nothing, mut apart) = (LinearStats::empty(dim), Apart::new(true));
+    let mut rng = Keys::from_seed(1).policy(NodeId(0), 0);
+    for client in 0..clients {
+        let mut stats = nothing.clone();
+        let x: Vec<f64> = (0..dim).map(|_| rng.normal()).collect();
+        stats.observe(&x, 1.0);
+        apart.add(NodeId(client as u32), &stats);
+    }
+    let mut anew = f64::INFINITY;
+    for _ in 0..5 {
+        let start = Instant::now();
+        let mut sum = nothing.clone();
+        apart.clients().for_each(|(_, own)| sum.merge(own));
+        std::hint::black_box(&sum);
+        anew = anew.min(start.elapsed().as_secs_f64() * 1e6);
+    }
+    let (gone, mut best) = (clients.min(200) / 2, f64::INFINITY);
+    for i in 0..gone {
+        let client = NodeId((i * 7919 % clients) as u32);
+        let start = Instant::now();
+        std::hint::black_box(apart.forget(client, &nothing));
+        best = best.min(start.elapsed().as_secs_f64() * 1e6);
+    }
+    let numbers = 2 * LinearStats::numbers(dim);
+    ForgettingRow { clients, microseconds: best, ratio_to_anew: best / anew, numbers }
+}
+
+fn upload_microseconds(clients: usize, dim: usize, keep_apart: bool) -> f64 {
+    let setting = Setting { keep_apart, ..Setting::linear(clients, dim, 1).with_horizon(1) };
     let params = serde_json::from_value(json!({ "download_ratio": 1e300 })).expect("parameters");
     let valid = AsyncLinucb::check(params, &setting).expect("parameters that fit");
     let mut server = AsyncLinucb::server(&valid, &Seating::PerUser.seat(&setting, NodeId::SERVER));
@@ -152,6 +209,10 @@ mod tests {
         let rows = uploads(&[10, 20], 4);
         assert_eq!(rows.iter().map(|row| row.clients).collect::<Vec<_>>(), [10, 20]);
         assert!(rows.iter().all(|row| row.microseconds > 0.0) && rows[0].ratio_to_first == 1.0);
+        assert!(rows.iter().all(|row| row.kept_apart_microseconds > 0.0 && row.kept_apart_ratio > 0.0));
+        let rows = forgetting(&[10, 20], 4);
+        assert_eq!((rows[1].clients, rows[1].numbers), (20, 28));
+        assert!(rows.iter().all(|row| row.microseconds > 0.0 && row.ratio_to_anew > 0.0));
         let scenario =
             json!({ "horizon": 50, "environment": { "kind": "linear", "clients": 5, "dim": 3, "arms": 3 } });
         let row = run("small", json!({}), scenario, 2);

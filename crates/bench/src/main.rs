@@ -127,6 +127,17 @@ fn measure_federation(report: &Report) -> Result<(), String> {
             ("clients", row.clients.to_string()),
             ("us", format!("{:.2}", row.microseconds)),
             ("to the first", format!("x {:.2}", row.ratio_to_first)),
+            ("kept apart, us", format!("{:.2}", row.kept_apart_microseconds)),
+            ("to one not kept apart", format!("x {:.2}", row.kept_apart_ratio)),
+        ]
+    })?;
+    let rows = federation::forgetting(&[1_000, 100_000], 25);
+    report.show("one client taken out of the sum, without the views that follow (d = 25)", &rows, |row| {
+        vec![
+            ("clients", row.clients.to_string()),
+            ("us", format!("{:.2}", row.microseconds)),
+            ("to adding up all others", format!("x {:.4}", row.ratio_to_anew)),
+            ("numbers kept for each client", row.numbers.to_string()),
         ]
     })?;
     let mut rows = federation::paper_setting(3);

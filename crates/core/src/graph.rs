@@ -45,12 +45,25 @@ impl Graph {
 
     /// More nodes, without edges of their own yet.
     pub fn grow(&mut self, nodes: usize) {
-        let mut grown = Graph::new(nodes.max(self.nodes));
-        let (before, after) = (words(self.nodes), words(grown.nodes));
-        for i in 0..self.nodes {
-            grown.rows[i * after..][..before].copy_from_slice(self.row(i));
+        self.resize(nodes.max(self.nodes));
+    }
+
+    /// So many nodes: new ones without edges, or without the last ones and theirs.
+    pub fn resize(&mut self, nodes: usize) {
+        (nodes..self.nodes).for_each(|gone| self.isolate(gone));
+        let mut resized = Graph::new(nodes);
+        let kept = words(self.nodes.min(nodes));
+        for i in 0..self.nodes.min(nodes) {
+            resized.rows[i * words(nodes)..][..kept].copy_from_slice(&self.row(i)[..kept]);
         }
-        *self = grown;
+        *self = resized;
+    }
+
+    /// Removes all edges of a node, if there is one.
+    pub fn isolate(&mut self, node: usize) {
+        if node < self.nodes {
+            (0..self.nodes).filter(|other| *other != node).for_each(|other| self.set(node, other, false));
+        }
     }
 
     /// Is there an edge?
@@ -326,5 +339,22 @@ mod tests {
         assert_eq!((graph.edges(), graph.len()), (2, 130));
         graph.set(2, 0, false);
         assert!(!graph.has(0, 2) && graph.edges() == 1);
+    }
+
+    #[test]
+    fn a_node_that_is_gone_leaves_no_trace() {
+        let all = [(0, 1), (0, 63), (1, 64), (64, 128), (63, 128), (5, 128)];
+        let without = |gone: usize| all.into_iter().filter(move |(i, j)| *i != gone && *j != gone);
+        let mut isolated = graph(129, all);
+        isolated.isolate(64);
+        isolated.isolate(999);
+        assert_eq!(isolated, graph(129, without(64)));
+        let mut cut = graph(129, all);
+        cut.resize(128);
+        assert_eq!(cut, graph(128, without(128)));
+        cut.resize(2);
+        assert_eq!(cut, graph(2, [(0, 1)]));
+        cut.resize(129);
+        assert_eq!(cut, graph(129, [(0, 1)]));
     }
 }

@@ -60,8 +60,7 @@ impl Server {
         let present = self.view.stats();
         stats.check(present.dim(), !present.contexts.is_empty())?;
         self.plausible.check(stats)?;
-        let mut merged = present.clone();
-        merged.merge(stats);
+        let (merged, upload) = self.apart.with(from, stats, self.nothing.stats(), present);
         let view = View::new(self.view.version() + 1, merged);
         view.check(self.ridge)?;
 
@@ -73,7 +72,7 @@ impl Server {
         };
         let had = standing.log_det(self.ridge)?;
         self.view = view;
-        self.apart.add(from, stats);
+        self.apart.take(upload);
         self.clients.place(from, standing, had);
         Ok(())
     }

@@ -62,13 +62,12 @@ impl Server {
         let present = self.view.stats();
         stats.check(present.dim(), !present.contexts.is_empty())?;
         self.plausible.check(stats)?;
-        let mut merged = present.clone();
-        merged.merge(stats);
+        let (merged, upload) = self.apart.with(from, stats, self.nothing.stats(), present);
         let view = View::new(self.view.version() + 1, merged);
         view.check(self.ridge)?;
         member.merged = number;
         self.view = view;
-        self.apart.add(from, stats);
+        self.apart.take(upload);
         Ok(())
     }
 

@@ -74,18 +74,25 @@ impl Server {
         }
         let round = self.round.take().expect("looked at above");
         let late: Vec<NodeId> = round.waiting().collect();
-        let mut merged = self.view.stats().clone();
         let parts = round.into_parts();
-        for (client, stats) in &parts {
-            merged.merge(stats);
-            self.apart.add(*client, stats);
-        }
-        self.view = View::new(self.view.version() + 1, merged);
+        self.merge(parts.iter().map(|(client, stats)| (*client, stats)));
         cx.report(Fact::Rounds(1));
         for client in parts.into_keys().chain(late).filter(|client| self.members.contains(client)) {
             let message = LinearMsg::Download { view: self.view.clone(), merged: self.uploaded(client) };
             cx.send(client, message);
         }
+    }
+
+    /// One more view, with these uploads.
+    fn merge<'a>(&mut self, uploads: impl Iterator<Item = (NodeId, &'a LinearStats)>) {
+        let mut merged = self.view.stats().clone();
+        for (client, stats) in uploads {
+            merged.merge(stats);
+            self.apart.add(client, stats);
+        }
+        // Where contributions are kept apart, what is merged is their sum, and follows from nothing else.
+        let merged = self.apart.sum(&merged.emptied()).unwrap_or(merged);
+        self.view = View::new(self.view.version() + 1, merged);
     }
 
     /// The sum of all but one, and a view of it for everyone: those who have answered in an open round have it
@@ -129,10 +136,7 @@ impl Server {
             None => Err(stats),
         };
         if let Err(stats) = late {
-            let mut merged = self.view.stats().clone();
-            merged.merge(&stats);
-            self.apart.add(from, &stats);
-            self.view = View::new(self.view.version() + 1, merged);
+            self.merge(std::iter::once((from, &stats)));
         }
     }
 
@@ -249,6 +253,9 @@ impl Machine for Server {
                 if let Some(number) = self.uploads.get_mut(client.index()) {
                     *number = 0;
                 }
+                // Nothing tells that there was a higher one.
+                let last = self.uploads.iter().rposition(|number| *number > 0);
+                self.uploads.truncate(last.map_or(0, |last| last + 1));
                 self.dismiss(client, cx);
             }
         }

@@ -1,16 +1,19 @@
 //! `cahoots members FILE remove N --forget`: one client's contribution is taken out of a running federation, everyone
-//! is sent the sum of the others, and no kill, restart or replay brings it back.
+//! is sent the sum of the others, and no kill, restart or replay brings it back. What is left is, byte for byte, a fold over
+//! the others' uploads in the coordinator's log.
 
 use std::sync::Arc;
 
 use crate::common;
 use crate::common::{FEDERATION, Federation, PATIENCE, Raw, until};
+use cahoots_algorithms::async_linucb::Server;
 use cahoots_algorithms::registry;
+use cahoots_core::drive::{Event, Input, Timed, saved_server};
 use cahoots_core::wire::payload::Shape;
-use cahoots_core::{LinearStats, Setting, wire};
+use cahoots_core::{Keys, LinearStats, Membership, NodeId, Ruling, Setting, snapshot, wire};
 use cahoots_node::client::{Arms, Client};
 use cahoots_node::config::ServeFile;
-use cahoots_node::store::{Store, Sync};
+use cahoots_node::store::{Look, Store, Sync};
 use cahoots_node::transport::Kind;
 use cahoots_node::{Known, Terms};
 use prost::Message as _;
@@ -76,6 +79,77 @@ fn what_is_left_is_what_there_would_be_without_it() {
         }
         assert_eq!((with[0].count, with[1].count), (12, 13));
     }
+}
+
+/// All that a coordinator has logged, in a copy of its store as a kill would leave it.
+fn logged(federation: &Federation) -> Vec<Vec<u8>> {
+    let copy = tempfile::tempdir().unwrap();
+    for file in std::fs::read_dir(federation.folder.path()).unwrap().map(Result::unwrap) {
+        let name = file.file_name().into_string().unwrap();
+        if file.file_type().unwrap().is_file() && name.starts_with("coordinator") {
+            std::fs::copy(file.path(), copy.path().join(name)).unwrap();
+        }
+    }
+    let look = Look::at(&copy.path().join("coordinator")).unwrap();
+    assert!(look.snapshot.is_none(), "the log has its beginning");
+    look.log
+}
+
+fn read(entry: &[u8]) -> Event<Vec<u8>> {
+    let (Timed { input, .. }, _) = postcard::take_from_bytes::<Timed<Input<()>>>(entry).unwrap();
+    let Input::Event(event) = input else { panic!("{input:?}") };
+    event
+}
+
+fn replayed<'a>(federation: &Federation, log: impl IntoIterator<Item = &'a Vec<u8>>) -> Vec<u8> {
+    let live = federation.terms.live(&federation.known).unwrap();
+    let mut machine = live.coordinator(&federation.terms, None).unwrap();
+    for entry in log {
+        machine.replay(entry, &Keys::from_seed(federation.terms.seed)).unwrap();
+    }
+    machine.save()
+}
+
+/// Of what a machine is and has on its links: all that is merged, and what of it is each client's.
+fn contributions(saved: &[u8]) -> (Vec<u8>, String) {
+    let server = saved_server::<Server>(saved).unwrap();
+    let state = serde_json::to_value(&server).unwrap();
+    (snapshot::save(server.view().stats()), state["apart"].to_string())
+}
+
+/// With a kill in between, and someone else under its number afterwards.
+#[test]
+fn what_is_left_is_a_fold_over_the_others_uploads_in_the_log() {
+    let (federation, mut clients) = after(1.0 / 3.0, true);
+    federation.release(LIAR).unwrap();
+    let elsewhere = federation.folder.path().join("new-disk");
+    std::fs::create_dir(&elsewhere).unwrap();
+    clients.push(common::open(&federation.known, &elsewhere, &federation.url, LIAR));
+    until("connected", || clients[3].status().connected);
+    for (turn, client) in [0, 3, 2, 3, 0].into_iter().enumerate() {
+        learn(&clients[client], [1.0 / 3.0, 0.1 * turn as f64], 0.7);
+    }
+    let (log, saved) = (logged(&federation), federation.saved());
+    assert!(replayed(&federation, &log) == saved, "a kill here, and a replay, would end elsewhere");
+
+    let gone = NodeId(LIAR);
+    let orders = log.iter().map(|entry| read(entry) == Event::Ruling(Ruling::Forgotten(gone)));
+    let order = orders.clone().position(|order| order).expect("it is logged");
+    assert_eq!(orders.filter(|order| *order).count(), 1);
+    let is_its = |entry: &[u8]| match read(entry) {
+        Event::Message { from, .. } => from == gone,
+        Event::Membership(Membership::Joined(client) | Membership::Left(client)) => client == gone,
+        _ => false,
+    };
+    let (before, since) = log.split_at(order);
+    let mine = before.iter().filter(|entry| is_its(entry)).count();
+    assert!(mine >= 8, "it came, uploaded six times, and left: {mine}");
+    let others: Vec<&Vec<u8>> = before.iter().filter(|entry| !is_its(entry)).chain(&since[1..]).collect();
+    let fold = replayed(&federation, others);
+    assert_eq!(contributions(&saved), contributions(&fold));
+    assert_eq!(federation.merged().count, 12 + 5);
+    clients.into_iter().for_each(Client::stop);
+    federation.stop();
 }
 
 #[test]

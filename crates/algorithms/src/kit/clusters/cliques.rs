@@ -44,8 +44,9 @@ impl Clusters {
             }
         }
         let largest = members.last().map_or(0, |id| id.index() + 1);
-        if largest > self.graph.len() {
-            self.graph.grow(largest);
+        // Who is forgotten had the highest number perhaps, and has no edges any more.
+        if largest != self.graph.len() {
+            self.graph.resize(largest);
         }
         let changed: Vec<bool> = members.iter().map(|id| changed.contains(id)).collect();
         let pairs = pairs_in_tiles(members.len(), |i, j| changed[i] || changed[j]);
@@ -61,9 +62,10 @@ impl Clusters {
         self.fallbacks += u64::from(!found.complete);
     }
 
-    /// A client's data are gone; its clusters are as they were until they are estimated again.
+    /// A client's data are gone, and who was like it; its clusters are as they were until they are estimated again.
     pub fn forget(&mut self, client: NodeId) {
         self.samples.remove(&client);
+        self.graph.isolate(client.index());
     }
 
     /// All clusters, each in the order of its members.

@@ -14,9 +14,10 @@ mod message;
 mod params;
 pub(crate) mod prior;
 mod ratio;
+mod sum_tree;
 
 pub use alone::AloneClient;
-pub use apart::Apart;
+pub use apart::{Apart, Upload};
 pub(crate) use check::check_upload;
 pub use downloads::{DownloadIndex, Receiver, Standing};
 pub use draw::DrawParams;
