@@ -143,7 +143,9 @@ impl Script {
             }
             Act::Forget => {
                 self.leave(client);
-                self.round.iter_mut().for_each(|(_, answered)| drop(answered.remove(&client)));
+                if let Some((_, answered)) = &mut self.round {
+                    answered.remove(&client);
+                }
                 self.log.push(Entry::Rule(Ruling::Forgotten(NodeId(client))));
             }
             Act::Leave => self.leave(client),
@@ -167,7 +169,9 @@ impl Script {
     fn leave(&mut self, client: u32) {
         if self.uploads.remove(&client).is_some() {
             self.paused.remove(&client);
-            self.round.iter_mut().for_each(|(waiting, _)| drop(waiting.remove(&client)));
+            if let Some((waiting, _)) = &mut self.round {
+                waiting.remove(&client);
+            }
             self.log.push(Entry::Leave(client));
         }
     }

@@ -74,10 +74,10 @@ impl SumTree {
     /// Nothing may have changed since the path was made.
     pub(super) fn take(&mut self, path: Path) {
         let Path { client, mut sums } = path;
-        self.root = match self.root.take() {
-            Some(root) => Some(root.take(client, &mut sums)),
-            None => sums.pop().map(|sum| Branch::Client(client, sum)),
-        };
+        match &mut self.root {
+            Some(root) => root.take(client, &mut sums),
+            None => self.root = sums.pop().map(|sum| Branch::Client(client, sum)),
+        }
         debug_assert!(sums.is_empty(), "a path of another tree");
     }
 
@@ -137,22 +137,19 @@ impl Branch {
         }
     }
 
-    fn take(self, client: NodeId, sums: &mut Vec<LinearStats>) -> Branch {
+    fn take(&mut self, client: NodeId, sums: &mut Vec<LinearStats>) {
         let sum = sums.pop().expect("a path as long as it was when it was made");
         if !self.covers(client) {
             let own = sums.pop().expect("its own sum comes first");
-            return Branch::fork(Branch::Client(client, own), self, sum);
+            let others = std::mem::replace(self, Branch::Client(client, LinearStats::empty(0)));
+            *self = Branch::fork(Branch::Client(client, own), others, sum);
+            return;
         }
         match self {
-            Branch::Client(..) => Branch::Client(client, sum),
+            Branch::Client(_, own) => *own = sum,
             Branch::Fork(fork) => {
-                let Fork { bit, first, sides, .. } = *fork;
-                let [zeros, ones] = sides;
-                let sides = match side(client, bit) {
-                    0 => [zeros.take(client, sums), ones],
-                    _ => [zeros, ones.take(client, sums)],
-                };
-                Branch::Fork(Box::new(Fork { bit, first, sum, sides }))
+                fork.sum = sum;
+                fork.sides[side(client, fork.bit)].take(client, sums);
             }
         }
     }
