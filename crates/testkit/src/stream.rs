@@ -201,10 +201,13 @@ impl Stream {
         !flipped.is_empty()
     }
 
-    /// A bit of the newest object is another, unless it is the only one that is whole.
+    /// A bit of the newest object is another, unless it is the only one that is whole and that the messages follow on.
     pub fn flips_object(&self) {
         let kept = &mut *self.kept();
-        let whole = kept.objects.keys().filter(|name| !kept.spoilt.contains(name)).count();
+        let first = kept.first;
+        let reads_on =
+            |name: &&String| snapshot_sequence(name).is_none_or(|at| first == 1 || at + 1 >= first);
+        let whole = kept.objects.keys().filter(|name| !kept.spoilt.contains(name)).filter(reads_on).count();
         if let Some(mut newest) = kept.objects.last_entry().filter(|_| whole > 1) {
             kept.spoilt.push(newest.key().clone());
             flip(newest.get_mut());
@@ -227,6 +230,22 @@ impl Stream {
         let stream = Stream::default().from_outside();
         stream.kept().messages = all.into_iter().map(|(_, message)| message).collect();
         whole.then_some(stream)
+    }
+
+    /// What there is, in words.
+    pub fn words(&self) -> String {
+        let kept = self.kept();
+        let hashes: Vec<String> =
+            (kept.first..).zip(&kept.messages).map(|(at, m)| format!("{at}:{:02x}", digest(m)[0])).collect();
+        let last = &hashes[hashes.len().saturating_sub(4)..];
+        let names: Vec<&str> = kept.objects.keys().map(|name| name.as_str()).collect();
+        format!(
+            "messages {} to {} (... {}), objects {}",
+            kept.first,
+            kept.last(),
+            last.join(" "),
+            names.join(" ")
+        )
     }
 
     /// How many objects there are.

@@ -162,7 +162,8 @@ impl Queues {
     pub(super) fn begin_again(&mut self, peer: NodeId, sent: u64, again: Vec<Waiting>) {
         self.links.remove(&peer);
         let first = sent - again.len() as u64 + 1;
-        let queue = (first..).zip(again).map(|(sequence, message)| Waiting { sequence, skipped: 0, ..message });
+        let queue =
+            (first..).zip(again).map(|(sequence, message)| Waiting { sequence, skipped: 0, ..message });
         let queue: VecDeque<Waiting> = queue.collect();
         if !queue.is_empty() {
             self.links.insert(peer, queue);

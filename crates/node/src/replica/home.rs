@@ -103,7 +103,7 @@ impl Replicated {
         let saved = match saved::newest(&key, &mut *engine, fits).map_err(silent)? {
             Newest::None => None,
             // Nothing was trimmed unless a snapshot was whole: the log may be there from its first message.
-            Newest::Sealed(what) => {
+            Newest::Sealed { what, absent } => {
                 let path = name.into();
                 if !opens_any(&key, &mut *engine).map_err(silent)? {
                     return Err(StoreError::OtherKey { path, what });
@@ -112,7 +112,13 @@ impl Replicated {
                 if first > 1 {
                     let what =
                         format!("no snapshot is whole, and what precedes message {first} is in none else");
-                    return Err(StoreError::Broken { path, what });
+                    // One that is there may not be found for a while.
+                    return Err(match absent {
+                        true => {
+                            StoreError::Unanswered { path, what: format!("{what}; one is not found yet") }
+                        }
+                        false => StoreError::Broken { path, what },
+                    });
                 }
                 None
             }
@@ -224,7 +230,8 @@ impl Replicated {
             return Err(StoreError::Broken { path, what: broken.to_string() });
         }
         let Found::Message(message) = self.engine.get(sequence).map_err(|e| self.silent(e))? else {
-            return Err(StoreError::Broken { path, what: broken.to_string() });
+            // Not there, or not yet: whoever answered may be behind.
+            return Err(self.silent(Silence(format!("{broken}; whoever leads the log does not have it"))));
         };
         match self.chain.take(sequence, &message) {
             Ok(record) => {

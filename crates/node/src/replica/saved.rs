@@ -71,8 +71,9 @@ pub(super) fn put(
 pub(super) enum Newest {
     /// Nothing.
     None,
-    /// Some, and the key opens none of them: whoever went on without would read a log that begins behind them.
-    Sealed(String),
+    /// Some, and the key opens none of them: whoever went on without would read a log that begins behind them. Others may be `absent`,
+    /// for now or for good.
+    Sealed { what: String, absent: bool },
     /// The newest that is whole, and its bytes.
     Saved(Box<Saved>, u64),
 }
@@ -109,10 +110,10 @@ pub(super) fn newest(
     engine: &mut dyn Engine,
     fits: impl Fn(&Saved, &mut dyn Engine) -> Result<bool, Silence>,
 ) -> Result<Newest, Silence> {
-    let mut unopened = None;
+    let (mut unopened, mut absent) = (None, false);
     for name in &names(engine)? {
         match read(name, key, engine)? {
-            None => {}
+            None => absent = true,
             Some(Ok((saved, bytes))) if fits(&saved, engine)? => {
                 return Ok(Newest::Saved(Box::new(saved), bytes));
             }
@@ -125,7 +126,7 @@ pub(super) fn newest(
             }
         }
     }
-    Ok(unopened.map_or(Newest::None, Newest::Sealed))
+    Ok(unopened.map_or(Newest::None, |what| Newest::Sealed { what, absent }))
 }
 
 /// Snapshots that go further than this message, and are damaged or do not fit, are not needed any more.

@@ -175,6 +175,11 @@ impl SteppedReplica {
         matches!(&self.at, At::Leads(leader) if leader.unsettled.is_some())
     }
 
+    /// Has anything happened to it that is not on its way to the log yet?
+    pub fn has_news(&self) -> bool {
+        matches!(&self.at, At::Leads(leader) if !leader.core.batch.is_empty())
+    }
+
     /// What it is doing.
     pub fn status(&mut self) -> CoordinatorStatus {
         let (answer, mut answered) = oneshot::channel();

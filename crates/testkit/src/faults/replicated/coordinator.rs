@@ -67,7 +67,9 @@ impl World<'_> {
         let node = opened.map_err(|e| format!("coordinator {number} does not start: {e}"))?;
         (coordinator.node, coordinator.ended, coordinator.led) = (Some(node), None, false);
         (coordinator.stopping, coordinator.paused) = (None, 0);
-        self.say(|| format!("coordinator {number} starts{}", if accepts { ", accepting" } else { "" }));
+        let what = if accepts { ", accepting" } else { "" };
+        let stream = self.stream.clone();
+        self.say(|| format!("coordinator {number} starts{what}: the stream has {}", stream.words()));
         self.turn_after(number, 0);
         let (beat, sample) = (self.dice.below(TICK), self.dice.below(SAMPLE));
         self.after(beat, Event::Beat(number, start));

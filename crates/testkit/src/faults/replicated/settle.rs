@@ -113,7 +113,7 @@ impl World<'_> {
             if node.leads() {
                 leader = Some(number);
             }
-            if node.is_unsettled() || node.begins() {
+            if node.is_unsettled() || node.has_news() || node.begins() {
                 return Ok(Some(format!("coordinator {number} waits for the log")));
             }
         }
