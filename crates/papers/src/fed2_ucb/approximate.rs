@@ -124,17 +124,19 @@ fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), L
     let [alike, apart] = [measured.experiment("alike")?, measured.experiment("apart")?];
     for (what, value) in [("clients", admitted as fn(&Record) -> f64), ("regret", regret)] {
         report.less(
-            format!("sigma_c = 0.005 needs less {what} than 0.02"),
+            format!("sigma_c = 0.005 takes less {what} than 0.02"),
             alike.entry(DOUBLING)?,
             long,
             value,
         );
+        report.asked_here();
         report.more(
-            format!("sigma_c = 0.04 needs more {what} than 0.02"),
+            format!("sigma_c = 0.04 takes more {what} than 0.02"),
             apart.entry(DOUBLING)?,
             long,
             value,
         );
+        report.asked_here();
     }
     report.note(note_on_sources());
     report.note(
@@ -142,8 +144,8 @@ fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), L
          lose is shown as `waiting_regret` and is not in it. 2046 clients are there, more than are needed.",
     );
     report.note(
-        "\"At once\" admits 1022 clients at phase 1, as many as 2^p has admitted at its ninth; with 200 or 400 at \
-         once regret is about that of 2^p, but how many will do nobody knows who does not know the gap.",
+        "\"At once\" admits 1022 clients at phase 1, as many as 2^p has admitted at its ninth. A number between too few and \
+         too many would do, but which one follows from the gap, which nobody knows.",
     );
     report.figure(
         "figure-4",

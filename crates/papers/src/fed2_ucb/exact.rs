@@ -57,12 +57,12 @@ fn check_claims(measured: &Measured, report: &mut ReportBuilder) -> Result<(), L
     for clients in ["1", "5", "10"] {
         let [log, ten, one] = [of(clients, LOG)?, of(clients, TEN)?, of(clients, ONE)?];
         report.less(
-            format!("M = {clients}: how often is updated matters, less regret than with 10"),
+            format!("M = {clients}: the update periodicity matters, less regret than with f(p) = 10"),
             log,
             ten,
             regret,
         );
-        report.less(format!("M = {clients}: and much less than with 1"), log, one, regret);
+        report.less(format!("M = {clients}: and less than with f(p) = 1"), log, one, regret);
     }
     report.note(note_on_sources());
     report.note("Clients' means are those of the authors' code: each client has arms of its own, and the averages are alike.");
