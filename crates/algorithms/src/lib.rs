@@ -13,6 +13,7 @@ pub mod dp_mab;
 pub mod dyclu;
 pub mod exp3_alone;
 pub mod fclub;
+pub mod fed2_ucb;
 pub mod fed_elim;
 pub mod fed_linucb;
 mod fidelity;

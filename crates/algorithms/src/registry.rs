@@ -43,6 +43,7 @@ pub fn ours<E: Erase>() -> Registry<E> {
     list.add::<crate::pf_ucb::PfUcb>();
     list.add::<crate::pf_ucb::PfUcbEnhanced>();
     list.add::<crate::fed_elim::FedElim>();
+    list.add::<crate::fed2_ucb::Fed2Ucb>();
     list.add::<crate::private::PrivateLinucb>();
     list.add::<crate::private::PrivateFclub>();
     list.add::<crate::private_fed_linucb::PrivateFedLinucb>();

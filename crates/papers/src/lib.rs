@@ -7,6 +7,7 @@
 pub mod async_linucb;
 pub mod dp_mab;
 pub mod fclub;
+pub mod fed2_ucb;
 pub mod fed_elim;
 pub mod fed_linucb;
 pub mod hetofed;
@@ -26,4 +27,5 @@ pub const PAPERS: &[Paper] = &[
     async_linucb::PAPER,
     fed_linucb::PAPER,
     fed_elim::PAPER,
+    fed2_ucb::PAPER,
 ];

@@ -159,6 +159,10 @@ fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
                 params
             })
             .to_vec(),
+        "fed2-ucb" => vec![
+            json!({ "client_spread": 0.1, "reward_noise": 0.1, "schedule": 2 }),
+            json!({ "model": "exact", "schedule": 3 }),
+        ],
         "private-linucb" | "private-fclub" => {
             let nobody = json!({ "trust": "nobody", "decide": "released" });
             let mut all = vec![json!({}), nobody, json!({ "dp_epsilon": 1e4, "releases": 3 })];
@@ -174,8 +178,10 @@ fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
         }
         _ => vec![json!({})],
     };
-    let federated =
-        ["async", "sync-l", "fed-", "hetofed", "fclub", "homo", "cdp", "hdp", "ddp", "pf-ucb", "private"];
+    let federated = [
+        "async", "sync-l", "fed-", "fed2-", "hetofed", "fclub", "homo", "cdp", "hdp", "ddp", "pf-ucb",
+        "private",
+    ];
     for Honest(name, both) in ours::<Honest>().iter() {
         let mut transfers = 0;
         for params in params(name) {

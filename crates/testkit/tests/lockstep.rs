@@ -68,6 +68,8 @@ fn many_phases_of_synchronous_rounds_too() {
         run("pf-ucb-enhanced", &params, scenario, 6, 0);
     }
     run("fed-elim", "reward_noise = 0.1", scenario, 8, 0);
+    run("fed2-ucb", "client_spread = 0.1\nreward_noise = 0.1\nschedule = 2\nadmit = 1", scenario, 10, 0);
+    run("fed2-ucb", "model = \"exact\"\nreward_noise = 0.1\nschedule = 3\ndeadline = 4", scenario, 11, 0);
     run("fed-elim", "communicate = 3\nreward_noise = 0.1\ndeadline = 3", scenario, 9, 0);
     let sums = "rounds = 3\ngap = 0.8\nprivacy = \"central\"\ndp_epsilon = 20.0\ngroup_least = 3";
     run("cdp-mab", sums, scenario, 7, 0);

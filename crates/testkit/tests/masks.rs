@@ -141,7 +141,8 @@ fn masked_arms_are_never_chosen_or_never_offered() {
         takers.extend(taken.contains(&true).then_some(name));
         assert!(taken.iter().all(|one| *one == taken[0]), "{name}: masks in some worlds alone");
     }
-    let schedules = ["cdp-mab", "ddp-mab", "hdp-mab", "single-mab", "pf-ucb", "pf-ucb-enhanced", "fed-elim"];
+    let schedules =
+        ["cdp-mab", "ddp-mab", "hdp-mab", "single-mab", "pf-ucb", "pf-ucb-enhanced", "fed-elim", "fed2-ucb"];
     let others: Vec<&str> = suites.names().filter(|name| !schedules.contains(name)).collect();
     assert_eq!(takers, others, "those who explore by a schedule need every arm, nobody else does");
 }

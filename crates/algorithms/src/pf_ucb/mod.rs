@@ -4,7 +4,6 @@
 pub mod bounds;
 mod client;
 mod known;
-mod lengths;
 mod params;
 mod rules;
 mod server;
@@ -12,8 +11,8 @@ mod server;
 mod tests;
 mod waiting;
 
+pub use crate::kit::PhaseLengths;
 pub use client::Client;
-pub use lengths::PhaseLengths;
 pub use params::{LossFactor, Params, Radius, Valid};
 pub use server::Server;
 

@@ -4,10 +4,9 @@ use cahoots_core::{ParamError, Patience, Setting, plausible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::lengths::PhaseLengths;
 use super::rules::Rules;
 use crate::Fidelity;
-use crate::kit::PatienceParams;
+use crate::kit::{PatienceParams, PhaseLengths};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -124,7 +123,7 @@ impl Params {
                 clients: setting.users as u32,
                 arms: setting.arms as u32,
                 alpha,
-                lengths: self.schedule.check(log_horizon, self.factor(clients)?)?,
+                lengths: self.schedule.check("schedule", log_horizon, self.factor(clients)?)?,
                 radius: constant * noise * noise * log / clients,
                 enhanced,
                 authors: !paper,

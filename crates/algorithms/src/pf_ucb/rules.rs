@@ -4,7 +4,7 @@ use cahoots_core::policy::pick;
 use cahoots_core::{ArmIndex, Misbehaviour, plausible};
 use serde::{Deserialize, Serialize};
 
-use super::lengths::Lengths;
+use crate::kit::Lengths;
 
 /// What a client knows before it has learned anything.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::common::{Federation, PATIENCE, Raw, terms, until};
 use cahoots_algorithms::{
-    async_linucb, async_linucb_am, dp_mab, fclub, fed_elim, hetofed, pf_ucb, registry, sync_linucb,
+    async_linucb, async_linucb_am, dp_mab, fclub, fed_elim, fed2_ucb, hetofed, pf_ucb, registry, sync_linucb,
 };
 use cahoots_core::drive::saved_server;
 use cahoots_core::wire::payload::Shape;
@@ -218,6 +218,7 @@ fn lies_about_means_are_refused() {
     unmoved::<pf_ucb::PfUcb>("", arms(), &lies_about_means(), truth());
     unmoved::<pf_ucb::PfUcbEnhanced>("", arms(), &lies_about_means(), truth());
     unmoved::<fed_elim::FedElim>("", arms(), &lies_about_means(), truth());
+    unmoved::<fed2_ucb::Fed2Ucb>("client_spread = 0.1", arms(), &lies_about_means(), truth());
     unmoved::<dp_mab::CdpMab>("privacy = \"none\"", Setting::k_armed(3, 3), &lies_about_means(), truth());
     // Where nothing is stated, what clients refuse of their apps is refused of them.
     let lies = [lies_about_means().swap_remove(0)];

@@ -75,7 +75,7 @@ const ALIKE: [&str; 10] = [
 ];
 
 /// Those who came after seeds had their meaning and do exchange something: seeds of their own.
-const LATER: [&str; 1] = ["fed-linucb"];
+const LATER: [&str; 2] = ["fed-linucb", "fed2-ucb"];
 
 impl Cases {
     /// Federations of all that is known.
@@ -128,6 +128,11 @@ fn talkative(algorithm: &str) -> &'static [&'static str] {
         "fed-elim" => {
             &["failure_prob = 0.5\nreward_noise = 0.1", "communicate = 2\ndeadline = 5\nreward_noise = 0.1"]
         }
+        "fed2-ucb" => &[
+            "client_spread = 0.1\nreward_noise = 0.1\nschedule = 2\nadmit = 1",
+            "client_spread = 0.0\nreward_noise = 0.1\nschedule = 1\ndeadline = 5\nquorum = 0.5",
+            "model = \"exact\"\nreward_noise = 0.1\nschedule = 2",
+        ],
         "cdp-fclub-dc" => &["dp_delta = 1e-5"],
         "private-linucb" => &[
             "dp_delta = 1e-5\nreleases = 6\nfirst_release = 2",

@@ -218,6 +218,7 @@ pub(crate) fn of(name: &str) -> Vec<Case> {
         "cdp-mab" | "ddp-mab" | "hdp-mab" | "single-mab" => dp_mab(name),
         "pf-ucb" | "pf-ucb-enhanced" => pf_ucb(),
         "fed-elim" => fed_elim(),
+        "fed2-ucb" => fed2_ucb(),
         "private-fed-linucb" => grid(
             &["servers", "servers+faulty+late", "clustered", "tied+faulty+late"],
             &[
@@ -427,6 +428,30 @@ fn fed_elim() -> Vec<Case> {
             json!({}),
             with(&sure, json!({ "communicate": 3, "communication_cost": 10.0, "play": "global" })),
             with(&sure, json!({ "deadline": 4, "quorum": 0.5 })),
+        ],
+    )
+}
+
+fn fed2_ucb() -> Vec<Case> {
+    let quick = json!({ "client_spread": 0.1, "reward_noise": 0.1, "schedule": 2, "admit": 1 });
+    grid(
+        &[
+            "gaussian",
+            "bernoulli+faulty+late",
+            "bernoulli",
+            "bernoulli+single",
+            "still",
+            "still+single",
+            "turns",
+        ],
+        &[
+            quick.clone(),
+            json!({ "model": "exact", "schedule": 3, "confidence_constant": 0.1 }),
+            with(
+                &quick,
+                json!({ "admit": { "table": [2, 1] }, "schedule": "1.5^p", "client_constant": 0.5 }),
+            ),
+            with(&quick, json!({ "deadline": 4, "quorum": 0.5, "communication_loss": 2.0 })),
         ],
     )
 }

@@ -72,7 +72,7 @@ fn records_belong_to_algorithms() {
 }
 
 /// Those of whom a record without messages would say nothing.
-const TALKING: [&str; 21] = [
+const TALKING: [&str; 22] = [
     "async-linucb",
     "async-linucb-am",
     "sync-linucb",
@@ -93,6 +93,7 @@ const TALKING: [&str; 21] = [
     "pf-ucb",
     "pf-ucb-enhanced",
     "fed-elim",
+    "fed2-ucb",
     "private-fed-linucb",
 ];
 

@@ -1,4 +1,5 @@
-//! f(p), the exploration length of phase p: the forms of the paper's Table 1, and a user's own.
+//! Numbers that go with the phases of an algorithm, such as the exploration length f(p): the forms of PF-UCB's Table 1,
+//! and a user's own.
 
 use cahoots_core::ParamError;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(
     untagged,
     deny_unknown_fields,
-    expecting = "schedule must be a formula such as \"2^p log T\", a number, or { table = [...] }"
+    expecting = "what goes with phases must be a formula such as \"2^p log T\", a number, or { table = [...] }"
 )]
 pub enum PhaseLengths {
     /// The same in every phase (lambda).
@@ -37,7 +38,7 @@ impl Default for PhaseLengths {
 
 /// f(p), checked, with all factors that do not depend on p multiplied out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) enum Lengths {
+pub(crate) enum Lengths {
     /// scale * base^p
     Power { scale: f64, base: f64 },
     /// f(1), f(2), ...; the last one stays.
@@ -45,12 +46,12 @@ pub(super) enum Lengths {
 }
 
 impl PhaseLengths {
-    /// Refuses formulas that are none and lengths that are not above 0; multiplies all by `factor`.
-    pub(super) fn check(&self, log_horizon: f64, factor: f64) -> Result<Lengths, ParamError> {
+    /// Refuses formulas that are none and lengths that are not above 0, naming `key`; multiplies all by `factor`.
+    pub(crate) fn check(&self, key: &str, log_horizon: f64, factor: f64) -> Result<Lengths, ParamError> {
         let lengths = match self {
             PhaseLengths::Constant(scale) => Lengths::Power { scale: scale * factor, base: 1.0 },
             PhaseLengths::Formula(text) => {
-                let (scale, base, log) = parse(text)?;
+                let (scale, base, log) = parse(key, text)?;
                 let log = if log { log_horizon } else { 1.0 };
                 Lengths::Power { scale: scale * log * factor, base }
             }
@@ -61,13 +62,13 @@ impl PhaseLengths {
             Lengths::Power { scale, base } => positive(*scale) && positive(*base),
             Lengths::Table(table) => !table.is_empty() && table.iter().all(|f| positive(*f)),
         };
-        if right { Ok(lengths) } else { Err(ParamError::new("schedule", "every length must be above 0")) }
+        if right { Ok(lengths) } else { Err(ParamError::new(key, "every length must be above 0")) }
     }
 }
 
 impl Lengths {
     /// f(p), p counting from 1.
-    pub(super) fn at(&self, phase: u64) -> f64 {
+    pub(crate) fn at(&self, phase: u64) -> f64 {
         match self {
             Lengths::Power { scale, base } => scale * libm::pow(*base, phase as f64),
             Lengths::Table(table) => {
@@ -79,13 +80,13 @@ impl Lengths {
 }
 
 /// Coefficient, base of the power of p, whether log T is a factor.
-fn parse(text: &str) -> Result<(f64, f64, bool), ParamError> {
+fn parse(key: &str, text: &str) -> Result<(f64, f64, bool), ParamError> {
     let refuse = || {
         let problem = format!(
             "{text:?} is no length: write a product such as \"2^p log T\", \"10 log T\" or \"2^p\", \
              a number, or {{ table = [...] }}"
         );
-        ParamError::new("schedule", problem)
+        ParamError::new(key, problem)
     };
     let plain = text.to_ascii_lowercase().replace(['*', '(', ')'], " ").replace("logt", "log t");
     let (mut scale, mut base, mut log) = (None, None, false);
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     fn read(value: serde_json::Value) -> Result<Lengths, ParamError> {
-        serde_json::from_value::<PhaseLengths>(value).unwrap().check(10.0, 1.0)
+        serde_json::from_value::<PhaseLengths>(value).unwrap().check("schedule", 10.0, 1.0)
     }
 
     #[test]
