@@ -14,6 +14,7 @@ pub mod dyclu;
 pub mod exp3_alone;
 pub mod fclub;
 pub mod fed_elim;
+pub mod fed_igw;
 pub mod fed_linucb;
 mod fidelity;
 pub mod greedy;

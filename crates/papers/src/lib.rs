@@ -8,6 +8,7 @@ pub mod async_linucb;
 pub mod dp_mab;
 pub mod fclub;
 pub mod fed_elim;
+pub mod fed_igw;
 pub mod fed_linucb;
 pub mod hetofed;
 pub mod pf_ucb;
@@ -26,4 +27,5 @@ pub const PAPERS: &[Paper] = &[
     async_linucb::PAPER,
     fed_linucb::PAPER,
     fed_elim::PAPER,
+    fed_igw::PAPER,
 ];
