@@ -59,9 +59,9 @@ impl Client {
         }
     }
 
-    /// Draws by another gamma from now on.
+    /// Draws by another gamma from now on, and is done with an epoch after another number of rewards.
     pub(super) fn change(&mut self, valid: &Valid) {
-        self.gamma = valid.gamma;
+        (self.gamma, self.epochs) = (valid.gamma, valid.epochs);
     }
 
     /// The model that it draws by.

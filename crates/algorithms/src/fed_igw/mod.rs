@@ -45,7 +45,7 @@ impl Algorithm for FedIgw {
         true
     }
 
-    const CHANGEABLE: &'static [&'static str] = &["gap_weight"];
+    const CHANGEABLE: &'static [&'static str] = &["gap_weight", "longest_epoch"];
 
     fn change_client(valid: &Valid, client: &mut Client) {
         client.change(valid);
