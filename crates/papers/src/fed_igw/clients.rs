@@ -142,7 +142,7 @@ fn exponent(block: &str, fed: &[(u32, &Runs)], report: &mut ReportBuilder) {
     let says = "falls at least as fast as the paper's bound, the number of clients to the power of -1/2";
     report.claim_from(
         OURS,
-        "regret of each client, 1 to 20 clients",
+        format!("{block}, regret of each client, 1 to 20 clients"),
         says,
         ours,
         Verdict::below_zero(&above),
