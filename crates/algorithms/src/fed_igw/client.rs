@@ -61,7 +61,7 @@ impl Client {
 
     /// Draws by another gamma from now on, and is done with an epoch after another number of rewards.
     pub(super) fn change(&mut self, valid: &Valid) {
-        (self.gamma, self.epochs) = (valid.gamma, valid.epochs);
+        (self.policy, self.gamma, self.epochs) = (valid.linear.policy, valid.gamma, valid.epochs);
     }
 
     /// The model that it draws by.
