@@ -15,6 +15,7 @@ pub mod exp3_alone;
 pub mod fclub;
 pub mod fed2_ucb;
 pub mod fed_elim;
+pub mod fed_igw;
 pub mod fed_linucb;
 mod fidelity;
 pub mod greedy;

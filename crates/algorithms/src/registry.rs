@@ -18,6 +18,7 @@ pub fn ours<E: Erase>() -> Registry<E> {
     list.add::<crate::async_linucb_am::AsyncLinucbAm>();
     list.add::<crate::sync_linucb::SyncLinucb>();
     list.add::<crate::fed_linucb::FedLinucb>();
+    list.add::<crate::fed_igw::FedIgw>();
     list.add::<crate::hetofed::Hetofed>();
     list.add::<crate::hetofed::HetofedPq>();
     list.add::<crate::hetofed::HetofedDr>();

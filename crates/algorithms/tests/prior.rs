@@ -339,7 +339,7 @@ fn all_others_say_why_not() {
     let those_who = |all: &Registry<Says>| -> Vec<&str> {
         all.iter().filter(|says| says.kind.is_ok()).map(|says| says.name).collect()
     };
-    assert_eq!(those_who(&all), ["async-linucb", "async-linucb-am", "sync-linucb", "fed-linucb"]);
+    assert_eq!(those_who(&all), ["async-linucb", "async-linucb-am", "sync-linucb", "fed-linucb", "fed-igw"]);
     let kind = |name: &str| all.get(name).unwrap().kind.clone();
     assert_eq!(kind("async-linucb"), kind("sync-linucb"));
     assert_ne!(kind("async-linucb"), kind("async-linucb-am"), "partial rewards are something else");

@@ -9,6 +9,7 @@ pub mod dp_mab;
 pub mod fclub;
 pub mod fed2_ucb;
 pub mod fed_elim;
+pub mod fed_igw;
 pub mod fed_linucb;
 pub mod hetofed;
 pub mod pf_ucb;
@@ -28,4 +29,5 @@ pub const PAPERS: &[Paper] = &[
     fed_linucb::PAPER,
     fed_elim::PAPER,
     fed2_ucb::PAPER,
+    fed_igw::PAPER,
 ];

@@ -71,13 +71,14 @@ fn world(name: &str) -> Scenario {
     scenarios::fitting(suite, &Worlds::ours()).into_iter().next().expect("a scenario that fits")
 }
 
-const CASES: [(&str, &str, &str); 14] = [
+const CASES: [(&str, &str, &str); 15] = [
     ("async-linucb", "ratio = 8.0", "ratio = 1.2"),
     ("async-linucb", "upload_ratio = 1.2\ndownload_ratio = 1.2", "upload_ratio = 1.2\ndownload_ratio = 30.0"),
     ("async-linucb", "ratio = 2.0", "upload_ratio = { per_client = [1.0, 2.0, 3.0, 4.0, 5.0, inf] }"),
     ("async-linucb-am", "ratio = 3.0", "ratio = 1.1"),
     ("sync-linucb", "sync_threshold = 8.0", "sync_threshold = 1.0"),
     ("fed-linucb", "upload_ratio = 8.0", "upload_ratio = 1.2"),
+    ("fed-igw", "gap_weight = 0.5", "gap_weight = 5.0\nlongest_epoch = 2"),
     ("hetofed", "exploration = 5\nsync_threshold = 4.0", "exploration = 5\nsync_threshold = 0.5"),
     ("hetofed-pq", "exploration = 5\nsync_threshold = 4.0", "exploration = 5\nsync_threshold = 0.5"),
     ("hetofed-dr", "sync_threshold = 4.0", "sync_threshold = 0.5"),

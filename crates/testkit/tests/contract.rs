@@ -40,6 +40,9 @@ fn linear_algorithms_pass_with_other_parameters_too() {
         ("sync-linucb", json!({ "sync_threshold": 1.0, "deadline": 3, "policy": "lints" })),
         ("sync-linucb", json!({ "sync_threshold": 1.0, "policy": "linphe" })),
         ("linucb-alone", json!({ "policy": "uniform" })),
+        ("fed-igw", json!({ "first_epoch": 1, "longest_epoch": 2, "data": "all" })),
+        ("fed-igw", json!({ "fidelity": "authors" })),
+        ("fed-igw", json!({ "deadline": 3, "quorum": 0.5, "epsilon": 0.1 })),
     ];
     for (name, params) in cases {
         check(name, &params, scenario);

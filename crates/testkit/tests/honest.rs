@@ -137,6 +137,7 @@ fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
         "fed-linucb" => {
             vec![json!({ "upload_ratio": 1.0 }), json!({ "upload_ratio": 1.5, "policy": "linphe" })]
         }
+        "fed-igw" => vec![json!({}), json!({ "longest_epoch": 4, "data": "all" })],
         "hetofed" | "hetofed-pq" | "hetofed-async" => {
             vec![json!({ "exploration": 6, "sync_threshold": 1.0 })]
         }

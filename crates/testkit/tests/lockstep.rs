@@ -48,6 +48,7 @@ fn much_communication_and_wakes_too() {
     run("async-linucb", "ratio = 1.1\nnew_client = \"at-once\"", scenario, 3, 0);
     run("sync-linucb", "sync_threshold = 0.5\ndeadline = 3\npolicy = \"lints\"", scenario, 4, 0);
     run("private-linucb", "dp_delta = 1e-5\ntrust = \"group\"", scenario, 5, 0);
+    run("fed-igw", "longest_epoch = 4\ndeadline = 3\nquorum = 0.5", scenario, 6, 0);
 }
 
 #[test]
@@ -101,5 +102,6 @@ fn killed_at_random_both_sides_it_still_does() {
     let mut kills = run("async-linucb", "ratio = 1.2", scenario, 11, 8);
     kills += run("sync-linucb", "sync_threshold = 0.5", scenario, 12, 8);
     kills += run("ucb-alone", "", &scenarios::all()[2], 13, 8);
+    kills += run("fed-igw", "longest_epoch = 4", scenario, 14, 8);
     assert!(kills >= 10, "only {kills} kills happened");
 }

@@ -83,7 +83,7 @@ impl Erase for Masks {
 }
 
 /// Those whose pulls are drawn from what is open: where less is, they are others.
-const DRAWN: [&str; 5] = ["random", "epsilon-greedy", "softmax", "igw", "exp3-alone"];
+const DRAWN: [&str; 6] = ["random", "epsilon-greedy", "softmax", "igw", "exp3-alone", "fed-igw"];
 
 fn takes_masks<A: Algorithm>(scenario: &Scenario) -> bool {
     // Random pulls are drawn from what is open: they are others where less is.

@@ -150,6 +150,8 @@ fn inverse_probabilities_come_to_the_number_of_arms_in_whole_runs() {
         ("softmax", json!({ "temperature": 0.5 })),
         ("igw", json!({ "gap_weight": 3.0 })),
         ("exp3-alone", json!({ "mixing": 0.3 })),
+        ("fed-igw", json!({})),
+        ("fed-igw", json!({ "gap_weight": 2.0, "data": "all", "epsilon": 0.1 })),
     ];
     for (name, own) in &federated {
         for policy in &policies {

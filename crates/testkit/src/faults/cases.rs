@@ -75,7 +75,7 @@ const ALIKE: [&str; 10] = [
 ];
 
 /// Those who came after seeds had their meaning and do exchange something: seeds of their own.
-const LATER: [&str; 2] = ["fed-linucb", "fed2-ucb"];
+const LATER: [&str; 3] = ["fed-linucb", "fed2-ucb", "fed-igw"];
 
 impl Cases {
     /// Federations of all that is known.
@@ -113,6 +113,7 @@ fn talkative(algorithm: &str) -> &'static [&'static str] {
             "upload_ratio = 1.2\nfidelity = \"authors\"",
             "upload_ratio = 1.2\nown_data = true",
         ],
+        "fed-igw" => &["longest_epoch = 2", "longest_epoch = 3\ndeadline = 4\nquorum = 0.5\ndata = \"all\""],
         "sync-linucb" => &["sync_threshold = 0.05", "sync_threshold = 0.5\ndeadline = 4\nquorum = 0.5"],
         "hetofed" | "hetofed-pq" | "hetofed-dr" | "hetofed-e" | "hetofed-async" => {
             &["exploration = 3\nsync_threshold = 0.1"]

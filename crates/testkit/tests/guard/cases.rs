@@ -176,6 +176,15 @@ pub(crate) fn of(name: &str) -> Vec<Case> {
                 json!({ "upload_ratio": 1.3, "policy": "linphe" }),
             ],
         ),
+        "fed-igw" => grid(
+            &["tied", "tied+faulty+late", "ball", "clustered", "ball+faulty", "wide"],
+            &[
+                json!({}),
+                json!({ "first_epoch": 1, "longest_epoch": 8, "data": "all" }),
+                json!({ "fidelity": "authors" }),
+                json!({ "deadline": 3, "quorum": 0.5, "epsilon": 0.1, "gap_weight": 2.0 }),
+            ],
+        ),
         "hetofed" | "hetofed-pq" | "hetofed-dr" | "hetofed-e" => hetofed(name),
         "hetofed-async" => grid(
             &["clustered", "changing+faulty+late", "changing", "tied", "tied+faulty"],

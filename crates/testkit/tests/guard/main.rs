@@ -77,6 +77,7 @@ const TALKING: [&str; 22] = [
     "async-linucb-am",
     "sync-linucb",
     "fed-linucb",
+    "fed-igw",
     "hetofed",
     "hetofed-pq",
     "hetofed-dr",

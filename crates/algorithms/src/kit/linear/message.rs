@@ -59,10 +59,13 @@ pub enum Signal {
     Weigh = 4,
     /// Client to server: this much (`number` holds the bits of an `f64`).
     Weight = 5,
+    /// Server to client: phase `number` begins, with the last download.
+    Phase = 6,
 }
 
 impl Signal {
-    const ALL: [Signal; 5] = [Signal::Merged, Signal::Request, Signal::Ask, Signal::Weigh, Signal::Weight];
+    const ALL: [Signal; 6] =
+        [Signal::Merged, Signal::Request, Signal::Ask, Signal::Weigh, Signal::Weight, Signal::Phase];
 }
 
 impl LinearMsg {
@@ -215,6 +218,7 @@ mod tests {
             LinearMsg::Clusters { phase: 2, sizes: vec![300, 4] },
             LinearMsg::Refused { number: 300, reason: "not finite".into() },
             LinearMsg::Refused { number: 0, reason: String::new() },
+            LinearMsg::signal(Signal::Phase, 9),
         ]
     }
 
