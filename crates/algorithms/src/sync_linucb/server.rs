@@ -11,7 +11,7 @@ use cahoots_core::{
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
-use crate::kit::linear::{Apart, LinearMsg, Signal, prior as kit};
+use crate::kit::linear::{Kept, LinearMsg, Signal, prior as kit};
 
 /// Gathers uploads, merges them in node order, sends the sum to all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Server {
     uploads: Vec<u64>,
     round: Option<Gather<LinearStats>>,
     rounds: u64,
-    apart: Apart,
+    apart: Kept,
 }
 
 impl Server {
@@ -39,7 +39,7 @@ impl Server {
             uploads: Vec::new(),
             round: None,
             rounds: 0,
-            apart: Apart::new(valid.linear.keep_apart),
+            apart: Kept::new(valid.linear.keep_apart, valid.robust),
         }
     }
 
@@ -80,12 +80,24 @@ impl Server {
             merged.merge(stats);
             self.apart.add(*client, stats);
         }
+        let merged = self.believed(&parts.keys().copied().collect::<Vec<_>>()).unwrap_or(merged);
         self.view = View::new(self.view.version() + 1, merged);
+        self.apart.report(cx);
         cx.report(Fact::Rounds(1));
         for client in parts.into_keys().chain(late).filter(|client| self.members.contains(client)) {
             let message = LinearMsg::Download { view: self.view.clone(), merged: self.uploaded(client) };
             cx.send(client, message);
         }
+    }
+
+    /// What is believed once these clients have contributed, where not everyone is; as it was, should that be no sum of
+    /// any data.
+    fn believed(&mut self, changed: &[NodeId]) -> Option<LinearStats> {
+        let present = self.view.stats();
+        let believed = self.apart.believed(changed, &present.emptied())?;
+        let usable = cahoots_core::linalg::log_det(&believed.gram, self.ridge).is_ok()
+            && believed.check_values().is_ok();
+        Some(if usable { believed } else { present.clone() })
     }
 
     /// The sum of all but one, and a view of it for everyone: those who have answered in an open round have it
@@ -132,6 +144,7 @@ impl Server {
             let mut merged = self.view.stats().clone();
             merged.merge(&stats);
             self.apart.add(from, &stats);
+            let merged = self.believed(&[from]).unwrap_or(merged);
             self.view = View::new(self.view.version() + 1, merged);
         }
     }

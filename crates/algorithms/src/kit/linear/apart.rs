@@ -15,6 +15,16 @@ impl Apart {
         Apart(keep.then(BTreeMap::new))
     }
 
+    /// What was kept.
+    pub(super) fn of(clients: Option<BTreeMap<NodeId, LinearStats>>) -> Apart {
+        Apart(clients)
+    }
+
+    /// What each client has contributed, in the order of their numbers.
+    pub fn clients(&self) -> impl Iterator<Item = (NodeId, &LinearStats)> {
+        self.0.iter().flatten().map(|(client, stats)| (*client, stats))
+    }
+
     /// A client's upload was merged.
     pub fn add(&mut self, client: NodeId, stats: &LinearStats) {
         if let Some(clients) = &mut self.0 {

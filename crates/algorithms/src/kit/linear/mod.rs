@@ -14,6 +14,7 @@ mod message;
 mod params;
 pub(crate) mod prior;
 mod ratio;
+mod robust;
 
 pub use alone::AloneClient;
 pub use apart::Apart;
@@ -27,6 +28,7 @@ pub use message::{LinearMsg, Signal};
 pub use params::{LinearParams, LinearValid};
 pub(crate) use params::{some_noise, tenth};
 pub use ratio::{Ratio, Ratios};
+pub use robust::{Kept, Robust, RobustParams, RobustSum};
 
 use cahoots_core::Context;
 use serde::{Deserialize, Serialize};
