@@ -13,6 +13,7 @@ pub mod hetofed;
 pub mod pf_ucb;
 pub mod plan;
 pub mod reproduce;
+pub mod robust;
 
 pub use pf_ucb::bounds::lower_bounds;
 use reproduce::Paper;
@@ -26,4 +27,5 @@ pub const PAPERS: &[Paper] = &[
     async_linucb::PAPER,
     fed_linucb::PAPER,
     fed_elim::PAPER,
+    robust::PAPER,
 ];

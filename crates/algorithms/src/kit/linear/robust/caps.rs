@@ -10,6 +10,9 @@ const ROUNDS: usize = 3;
 /// Below this part of the largest cap a direction counts as unknown to all.
 const UNKNOWN: f64 = 1e-12;
 
+/// Who knows less than this part of what the median client does, all in all, says nothing of what others may know.
+const NEWCOMER: f64 = 1.0 / 16.0;
+
 /// The scale of votes is this part of what the median client knows: whoever knows more votes about alike.
 pub(super) const VOTE_SCALE: f64 = 0.25;
 
@@ -26,18 +29,22 @@ pub(super) struct Caps {
 }
 
 impl Caps {
-    /// From all Gram matrices, of which this share may be lies.
+    /// From all Gram matrices, of which this share may be lies: of the clients that are no newcomers.
     ///
     /// The directions are those of the sum of what is believed, so that no client chooses them: each starts with no more
     /// trace than the median has, and then with no more than the last round's caps.
     pub(super) fn of(all: &[&LinearStats], share: f64) -> Option<Caps> {
         let dim = all.first()?.dim();
-        let liars = (share * all.len() as f64).floor();
         let mut traces: Vec<f64> = all.iter().map(|stats| trace(&stats.gram)).collect();
-        let each = traces.clone();
         let typical = middle(&mut traces);
+        // Newcomers would make nothing of what the others know.
+        let all: Vec<&LinearStats> =
+            all.iter().copied().filter(|stats| trace(&stats.gram) >= NEWCOMER * typical).collect();
+        let all = all.as_slice();
+        let liars = (share * all.len() as f64).floor();
         let mut pool = Symmetric::zero(dim);
-        for (stats, trace) in all.iter().zip(each) {
+        for stats in all {
+            let trace = trace(&stats.gram);
             add_scaled(&mut pool, &stats.gram, if trace > typical { typical / trace } else { 1.0 });
         }
         let mut caps = Caps::in_directions(&pool, all, liars)?;
@@ -67,8 +74,10 @@ impl Caps {
             }
             known.sort_by(f64::total_cmp);
             // Of those who are left where the liars say that they know most.
-            medians.push(known[(known.len() - liars as usize - 1) / 2]);
-            caps.push(cap(&known, liars));
+            let median = known[(known.len() - liars as usize - 1) / 2];
+            medians.push(median);
+            // Where few know anything of a direction, as much as half of the honest do.
+            caps.push(cap(&known, liars).max(median));
         }
         let least = UNKNOWN * caps.iter().copied().fold(0.0, f64::max);
         if !(least > 0.0 && least.is_finite()) {
@@ -81,7 +90,8 @@ impl Caps {
             to.extend(directions.vector(k).iter().map(|u| u / root));
             back.extend(directions.vector(k).iter().map(|u| u * root));
         }
-        let scale = medians.iter().zip(&caps).map(|(median, cap)| VOTE_SCALE * (median / cap).clamp(1e-6, 1.0));
+        let scale =
+            medians.iter().zip(&caps).map(|(median, cap)| VOTE_SCALE * (median / cap).clamp(1e-6, 1.0));
         Some(Caps { dim, to: to.into(), back: back.into(), scale: scale.collect() })
     }
 
@@ -200,7 +210,9 @@ mod tests {
 
     #[test]
     fn whoever_the_liars_are_they_are_half_at_most() {
-        for known in [vec![1.0; 10], (1..=10).map(f64::from).collect(), vec![0.0, 0.0, 0.1, 5.0, 6.0, 7.0, 8.0, 1e30]] {
+        for known in
+            [vec![1.0; 10], (1..=10).map(f64::from).collect(), vec![0.0, 0.0, 0.1, 5.0, 6.0, 7.0, 8.0, 1e30]]
+        {
             for liars in 1..known.len() / 2 {
                 let cap = cap(&known, liars as f64);
                 let honest: f64 = known[..known.len() - liars].iter().map(|value| value.min(cap)).sum();

@@ -53,10 +53,15 @@ impl Kept {
         })
     }
 
-    /// Says of how many clients nothing is believed.
+    /// Of how many clients nothing is believed.
+    pub fn left_out(&self) -> usize {
+        self.robust.as_ref().map_or(0, |robust| robust.left_out())
+    }
+
+    /// Says it, where anyone is doubted at all.
     pub fn report<M>(&self, cx: &mut Cx<'_, M>) {
-        if let Some(robust) = &self.robust {
-            cx.level("left_out", robust.left_out() as f64);
+        if self.is_robust() {
+            cx.level("left_out", self.left_out() as f64);
         }
     }
 }

@@ -6,7 +6,8 @@
 //! that stand three things, all of them functions of the contributions alone:
 //!
 //! - **Caps** ([`caps`]): no client counts for more, in any direction, than what keeps all liars together at no more than
-//!   half of what is believed there, whoever of the clients they are. It is this that keeps confidence widths honest: liars
+//!   half of what is believed there, whoever of the clients they are (or than the lower half of the honest know, where
+//!   that is more). It is this that keeps confidence widths honest: liars
 //!   who claim to know a direction that nobody else has tried are not believed, so that it is tried.
 //! - **Votes** ([`votes`]): every client's estimate is drawn toward with a force that is bounded, whatever it says
 //!   (a geometric median, in the norm of what clients know).

@@ -41,7 +41,9 @@ impl RobustParams {
     pub fn check(&self) -> Result<Option<Robust>, ParamError> {
         match self.robust {
             Some(Robust::Trim(share)) if !(share > 0.0 && share < 0.5) => {
-                let problem = format!("trim must lie between 0 and 0.5, not {share}: where half of them lie, no rule tells who");
+                let problem = format!(
+                    "trim must lie between 0 and 0.5, not {share}: where half of them lie, no rule tells who"
+                );
                 Err(ParamError::new("robust", problem))
             }
             other => Ok(other),

@@ -9,7 +9,8 @@ use super::{Kept, Robust};
 use crate::kit::linear::Apart;
 
 const DIM: usize = 4;
-const RIDGE: f64 = 0.1;
+/// So little that it does not show in estimates.
+const RIDGE: f64 = 1e-6;
 const CLIENTS: u32 = 20;
 const TRUTH: [f64; DIM] = [0.5, -0.5, 0.5, 0.5];
 
@@ -135,13 +136,29 @@ fn liars_spoil_a_plain_sum_and_not_a_robust_one() {
                     stats.check(DIM, false).unwrap();
                 }
                 let spoilt = error(&plain(&all));
-                assert!(spoilt > usual || liars == 2, "{kind}: {liars} of {CLIENTS} do no harm: {spoilt} {usual}");
+                assert!(
+                    spoilt > usual || liars == 2,
+                    "{kind}: {liars} of {CLIENTS} do no harm: {spoilt} {usual}"
+                );
                 for rule in both(share) {
                     let (_, sum) = believed(rule, &all);
-                    // Trimming tells gross lies from noise; a median bends toward them, by what one client errs.
-                    let most = if rule == Robust::GeometricMedian && liars == 9 { 1.5 * usual } else { usual };
+                    let most = match rule {
+                        Robust::Trim(_) => usual,
+                        // A median bends toward them: a displacement d of estimates that err by e is held by a pull of
+                        // d / sqrt(d^2 + e^2) from each of the honest, against one of sqrt(1 + 1/4) (the scale of votes) from
+                        // each liar. To that comes what the honest err together.
+                        Robust::GeometricMedian => {
+                            let worst = honest(seed).iter().map(error).fold(0.0, f64::max);
+                            let pull = 1.25f64.sqrt() * liars as f64 / (20 - liars) as f64;
+                            let bend = pull / (1.0 - pull * pull).sqrt() * worst;
+                            usual.max(bend + error(&plain(&honest(seed))))
+                        }
+                    };
                     let left = error(&sum);
-                    assert!(left < most, "{rule:?}, lie {kind}, {liars} liars, seed {seed}: {left} (alone {usual})");
+                    assert!(
+                        left < most,
+                        "{rule:?}, lie {kind}, {liars} liars, seed {seed}: {left} (alone {usual})"
+                    );
                 }
             }
         }
@@ -153,9 +170,12 @@ fn trimming_leaves_out_the_liars_and_nobody_else() {
     for kind in [0, 1, 2, 3, 6] {
         let all = with_liars(kind, 6, 0);
         let (kept, sum) = believed(Robust::Trim(0.3), &all);
-        assert_eq!(sum.count, 14 * 30, "lie {kind}");
-        let left_out = kept.robust.as_ref().unwrap().left_out();
-        assert_eq!(left_out, 6, "lie {kind}");
+        assert_eq!(kept.left_out(), 6, "lie {kind}");
+        assert!(
+            (360..=420).contains(&sum.count),
+            "lie {kind}: caps take little from the others: {}",
+            sum.count
+        );
     }
 }
 
@@ -165,7 +185,7 @@ fn where_nobody_lies_next_to_nobody_is_left_out() {
     for seed in 0..50 {
         let all = honest(seed);
         let (kept, sum) = believed(Robust::Trim(0.1), &all);
-        left_out += kept.robust.as_ref().unwrap().left_out();
+        left_out += kept.left_out();
         lost += 1.0 - sum.count as f64 / (30.0 * f64::from(CLIENTS));
         assert!(error(&sum) < alone(&all));
     }
@@ -182,7 +202,7 @@ fn who_knows_little_or_much_is_no_liar() {
         let counts = [1, 1, 1, 2, 2, 3, 30, 30, 30, 30, 30, 30, 3000, 30, 30, 30];
         let all: Vec<LinearStats> = counts.iter().map(|&count| data(&mut rng, count, &TRUTH, 0.1)).collect();
         let (kept, sum) = believed(rule, &all);
-        assert_eq!(kept.robust.as_ref().unwrap().left_out(), 0, "{rule:?}");
+        assert_eq!(kept.left_out(), 0, "{rule:?}");
         assert!(error(&sum) < 0.05, "{rule:?}: {}", error(&sum));
     }
 }
@@ -196,7 +216,12 @@ fn who_alone_knows_a_direction_is_not_believed_to_know_it() {
         for client in 0..CLIENTS {
             let mut stats = LinearStats::empty(DIM);
             for _ in 0..200 {
-                let x = [rng.normal(), rng.normal(), rng.normal(), if client < 9 { rng.normal() } else { 0.01 * rng.normal() }];
+                let x = [
+                    rng.normal(),
+                    rng.normal(),
+                    rng.normal(),
+                    if client < 9 { rng.normal() } else { 0.01 * rng.normal() },
+                ];
                 let lied = if client < 9 { -2.0 * x[3] } else { 0.0 };
                 stats.observe(&x, dot(&x, &TRUTH) + lied + 0.1 * rng.normal());
             }
@@ -353,7 +378,7 @@ fn few_and_empty_contributions_are_no_trouble() {
         // Without noise everyone fits to the last digits.
         let exact: Vec<LinearStats> = (0..8).map(|_| data(&mut rng, 10, &TRUTH, 0.0)).collect();
         let (kept, sum) = believed(Robust::Trim(0.45), &exact);
-        assert_eq!(kept.robust.unwrap().left_out(), 0);
+        assert_eq!(kept.left_out(), 0);
         assert!(error(&sum) < 0.05);
     }
 }

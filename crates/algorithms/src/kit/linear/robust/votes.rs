@@ -2,8 +2,8 @@
 //! own parameter were off by a random effect of precision J. It never exceeds J, so that a vote's pull is bounded whatever
 //! a client says; and one who knows little has little of a vote.
 
-use cahoots_core::linalg::{Symmetric, dot};
 use cahoots_core::Factor;
+use cahoots_core::linalg::{Symmetric, dot};
 
 use super::caps::{VOTE_SCALE, form};
 
@@ -38,10 +38,8 @@ impl Vote {
             sum
         };
         let (bare, smooth) = (plus(SLACK), plus(1.0));
-        let (bare, smooth) = (
-            Factor::of(bare.packed(), moment, 0.0).ok()?,
-            Factor::of(smooth.packed(), moment, 0.0).ok()?,
-        );
+        let (bare, smooth) =
+            (Factor::of(bare.packed(), moment, 0.0).ok()?, Factor::of(smooth.packed(), moment, 0.0).ok()?);
         // G = (A + J)^-1 J, column by column: W = J - J G.
         let inverse = inverse(&smooth, dim);
         let mut weight = Symmetric::zero(dim);
@@ -69,7 +67,12 @@ impl Vote {
         let held: f64 = scale.iter().enumerate().map(|(i, scale)| weight.get(i, i) / scale).sum();
         let expected = expected + REFERENCE * VOTE_SCALE * held;
         let usable = length2.is_finite() && expected.is_finite() && expected > 0.0;
-        (usable && pull.iter().all(|value| value.is_finite())).then_some(Vote { weight, pull, length2, expected })
+        (usable && pull.iter().all(|value| value.is_finite())).then_some(Vote {
+            weight,
+            pull,
+            length2,
+            expected,
+        })
     }
 
     /// Squared distance from a parameter, in units of what noise of variance 1 explains.
