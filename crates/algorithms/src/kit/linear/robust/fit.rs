@@ -47,7 +47,7 @@ impl Fit {
         let quantiles =
             (1..=dim).map(|freedom| freedom as f64).map(|f| (quantile(0.5, f), quantile(FALSE_VERDICT, f)));
         let mut fit = Fit { phi: vec![0.0; dim], variance: 0.0, quantiles: quantiles.collect() };
-        fit.to_median(votes)?;
+        fit.find_median(votes)?;
         if let Robust::Trim(share) = rule {
             fit.trim(votes, (share * votes.len() as f64).floor() as usize)?;
         }
@@ -55,7 +55,7 @@ impl Fit {
     }
 
     /// From the parameter 0, which nobody chooses: those who are far off hardly count from the first step on.
-    fn to_median(&mut self, votes: &[Counted]) -> Option<()> {
+    fn find_median(&mut self, votes: &[Counted]) -> Option<()> {
         let mut sizes: Vec<f64> = votes.iter().map(|(vote, _)| vote.size()).collect();
         let least = ROUNDING * middle(&mut sizes) + f64::MIN_POSITIVE;
         for _ in 0..MEDIAN_STEPS {
