@@ -13,7 +13,7 @@ use serde_json::json;
 use toml::{Table, Value};
 
 /// How refusals begin or end that are about a key together with others: what is shown is what the key itself allows.
-const TOGETHER: [&str; 17] = [
+const TOGETHER: [&str; 18] = [
     "is for privacy = ",
     "set `rounds` too",
     "is needed with `rounds`",
@@ -31,6 +31,7 @@ const TOGETHER: [&str; 17] = [
     "per_client needs",
     "algorithm: topology:",
     "dim_local: must be at least 1, not 0",
+    "tell who lies",
 ];
 
 const NUMBERS: [f64; 20] = [

@@ -15,6 +15,7 @@ pub mod hetofed;
 pub mod pf_ucb;
 pub mod plan;
 pub mod reproduce;
+pub mod robust;
 
 pub use pf_ucb::bounds::lower_bounds;
 use reproduce::Paper;
@@ -30,4 +31,5 @@ pub const PAPERS: &[Paper] = &[
     fed_elim::PAPER,
     fed2_ucb::PAPER,
     fed_igw::PAPER,
+    robust::PAPER,
 ];

@@ -37,6 +37,8 @@ pub enum Purpose {
     Rewards = 5,
     /// Delays, losses and duplicates on the network.
     Network = 6,
+    /// Who lies, and what they agree on.
+    Poison = 7,
 }
 
 impl Draw {

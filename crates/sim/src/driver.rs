@@ -23,6 +23,7 @@ use self::books::{Books, Sending};
 use crate::arrivals::Arrivals;
 use crate::ledger::{ClientTotals, Ledger};
 use crate::network::{Network, Wire};
+use crate::poison::Liars;
 use crate::rewards::{Fate, Rewards};
 use crate::world::World;
 
@@ -70,6 +71,7 @@ pub struct Engine<C: Learner, S> {
     world: Box<dyn World>,
     arrivals: Arrivals,
     rewards: Rewards,
+    liars: Liars,
     options: Options,
     seed: u64,
     horizon: Tick,
@@ -154,10 +156,15 @@ impl<A: Algorithm> Simulation<A> {
         if options.per_client {
             ledger.clients = vec![ClientTotals::default(); clients.len()];
         }
+        let liars = Liars::draw(&rewards, seed, setting, world.reward_range());
+        if rewards.liars > 0.0 {
+            ledger.metrics.insert("liars".into(), liars.count() as f64);
+        }
         let engine = Engine {
             server: Host::new(seat, server),
             arrivals,
             rewards,
+            liars,
             options,
             seed,
             horizon,
@@ -256,33 +263,54 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
             let (tick, picked, reward) = (self.now, choice.picked, pull.reward);
             watcher(&Decided { tick, user, arms: &self.arms, picked, reward });
         }
-        self.books.ledger.pull(&pull);
-        self.books.ledger.random(self.world.random_reward(self.now, user, &self.arms));
+        // What liars earn is nobody's loss.
+        let lies = self.liars.has(user);
+        if !lies {
+            self.books.ledger.pull(&pull);
+            self.books.ledger.random(self.world.random_reward(self.now, user, &self.arms));
+        }
         if self.clipped.is_some_and(|(low, high)| pull.reward < low || pull.reward > high) {
             self.books.ledger.clipped_rewards += 1;
         }
         self.books.ledger.by_client(node, 1, pull.best - pull.expected, pull.reward);
-        if waits {
+        if waits && !lies {
             self.books.ledger.waited(1, pull.best - pull.expected);
         }
+        let told = if lies { self.liars.said(&self.arms, choice.arm(), pull.reward) } else { pull.reward };
         let pending = choice.pending;
         match self.rewards.fate(self.seed, self.now, user) {
             Fate::AtOnce if !self.options.restore => {
                 self.learner(index, |client, now, keys, effects, out| {
-                    client.settle(now, pending, pull.reward, keys, effects, out);
+                    client.settle(now, pending, told, keys, effects, out);
                 })
             }
             Fate::AtOnce => {
                 let decision = self.decide(index, pending);
-                self.reward(index, decision, pull.reward);
+                self.reward(index, decision, told);
             }
-            Fate::Late(due) => self.await_reward(index, pending, &[(due, Due::Reward(pull.reward))]),
+            Fate::Late(due) => self.await_reward(index, pending, &[(due, Due::Reward(told))]),
             Fate::Lost(due) => self.await_reward(index, pending, &[(due, Due::GivenUp)]),
             Fate::TooLate { given_up, comes } => {
                 self.await_reward(index, pending, &[(given_up, Due::GivenUp), (comes, Due::TooLate)]);
             }
         }
         self.deliver();
+        if lies {
+            self.forge(index, user);
+        }
+    }
+
+    /// A liar decides among the same arms again, as often as it says that it has.
+    fn forge(&mut self, index: usize, user: UserId) {
+        for _ in 1..self.liars.copies() {
+            let client = &mut self.clients[index];
+            let arms = self.arms.arm_set(client.host().seat()).expect("offered a moment ago");
+            let choice = client.choose(user, arms, &self.keys);
+            let told = self.liars.said(&self.arms, choice.arm(), 0.0);
+            let decision = self.decide(index, choice.pending);
+            self.reward(index, decision, told);
+            self.deliver();
+        }
     }
 
     fn decide(&mut self, index: usize, pending: C::Pending) -> DecisionId {

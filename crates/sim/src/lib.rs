@@ -10,6 +10,7 @@ pub mod files;
 pub mod ledger;
 pub mod memory;
 pub mod network;
+pub mod poison;
 pub mod rewards;
 pub mod run;
 pub mod simulated;

@@ -1,10 +1,11 @@
-//! Rewards that come late or never. The default is the papers': at once.
+//! Rewards that come late, or never, or are lied about. The default is the papers': at once, and true.
 
 use cahoots_core::{ParamError, Tick, UserId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::draw::{Draw, Purpose};
+use crate::poison::Poison;
 
 /// When a reward comes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +22,27 @@ pub struct Rewards {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub patience: Option<u64>,
+    /// Share of the users whose clients lie, as `poison` says: rounded to whole users, drawn with the seed. Steps, regret and
+    /// reward are those of the others; liars' messages are counted like any.
+    #[serde(skip_serializing_if = "nobody")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub liars: f64,
+    /// What liars tell their own learners, whose messages are lies then: that a reward was the opposite of what it was
+    /// (`flip`), ten times as much (`scale`), that they have seen twenty times as much as they have, all for a parameter
+    /// or an arm that they agree on (`forge`), or that each reward was what such a parameter or arm would pay (`promote`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub poison: Poison,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn nobody(liars: &f64) -> bool {
+    *liars == 0.0
+}
+
+/// What is as ever is written as ever: runs keep their keys.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn is_default(poison: &Poison) -> bool {
+    *poison == Poison::default()
 }
 
 /// Ticks after which a lost reward is given up where no patience is stated.
@@ -49,6 +71,9 @@ impl Rewards {
     pub fn check(&self) -> Result<(), ParamError> {
         if !(0.0..=1.0).contains(&self.loss) {
             return Err(ParamError::new("loss", format!("must lie between 0 and 1, not {}", self.loss)));
+        }
+        if !(0.0..=1.0).contains(&self.liars) {
+            return Err(ParamError::new("liars", format!("must lie between 0 and 1, not {}", self.liars)));
         }
         if self.patience == Some(0) {
             return Err(ParamError::new("patience", "must be at least 1 tick"));
@@ -84,7 +109,7 @@ mod tests {
         let fates = |rewards: &Rewards| -> Vec<Fate> {
             (1..=200).map(|tick| rewards.fate(1, tick, UserId(3))).collect()
         };
-        let patient = Rewards { delay: 9, loss: 0.3, patience: None };
+        let patient = Rewards { delay: 9, loss: 0.3, ..Rewards::default() };
         let tired = Rewards { patience: Some(4), ..patient.clone() };
         let mut seen = [0; 4];
         for ((tick, patient), tired) in (1..).zip(fates(&patient)).zip(fates(&tired)) {

@@ -176,7 +176,7 @@ pub fn late_and_lost_rewards_are_survived<A: Algorithm>(
     params: &Value,
     scenario: &Scenario,
 ) {
-    let rewards = Rewards { delay: 7, loss: 0.3, patience: Some(9) };
+    let rewards = Rewards { delay: 7, loss: 0.3, patience: Some(9), ..Rewards::default() };
     let scenario = Scenario { rewards, ..scenario.clone() };
     let plain = finished::<A>(worlds, params, &scenario, Options::default());
     let restored = finished::<A>(

@@ -49,6 +49,26 @@ fn linear_algorithms_pass_with_other_parameters_too() {
     }
 }
 
+/// Servers that do not believe everyone keep all promises too, in what they keep beside their views as well.
+#[test]
+fn robust_merging_passes_too() {
+    let cases = [
+        ("async-linucb", json!({ "ratio": 1.0, "robust": { "trim": 0.3 } })),
+        ("async-linucb", json!({ "ratio": 1.5, "robust": "geometric-median", "new_client": "at-once" })),
+        ("async-linucb", json!({ "ratio": 1.5, "robust": { "trim": 0.45 }, "policy": "linphe" })),
+        ("fed-linucb", json!({ "upload_ratio": 1.0, "robust": { "trim": 0.2 } })),
+        ("fed-linucb", json!({ "upload_ratio": 1.5, "robust": "geometric-median", "own_data": true })),
+        ("sync-linucb", json!({ "sync_threshold": 0.5, "robust": "geometric-median", "policy": "lints" })),
+        ("sync-linucb", json!({ "sync_threshold": 1.0, "robust": { "trim": 0.45 }, "deadline": 3 })),
+    ];
+    // In the second world clients differ, so that some are left out and taken back.
+    for scenario in &scenarios::all()[..2] {
+        for (name, params) in &cases {
+            check(name, params, scenario);
+        }
+    }
+}
+
 /// Policies that draw, in all that take a policy.
 #[test]
 fn linear_algorithms_pass_with_policies_that_draw() {

@@ -191,7 +191,7 @@ fn whoever_keeps_to_the_stated_bounds_is_never_refused() {
                     // Shown where a machine refuses, which a simulation does not survive.
                     eprintln!("{name} {params} in world {place}, seed {seed}");
                     transfers += both(&params, &scenario, seed);
-                    let late = Rewards { delay: 5, loss: 0.1, patience: Some(9) };
+                    let late = Rewards { delay: 5, loss: 0.1, patience: Some(9), ..Rewards::default() };
                     transfers += both(&params, &Scenario { rewards: late, ..scenario }, seed);
                 }
             }

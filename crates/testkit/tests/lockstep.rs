@@ -51,6 +51,16 @@ fn much_communication_and_wakes_too() {
     run("fed-igw", "longest_epoch = 4\ndeadline = 3\nquorum = 0.5", scenario, 6, 0);
 }
 
+/// Whom a server believes goes with its snapshots and its log.
+#[test]
+fn servers_that_doubt_their_clients_do_so_too() {
+    let scenario = &scenarios::all()[1];
+    let mut kills = run("async-linucb", "ratio = 1.3\nrobust = { trim = 0.3 }", scenario, 14, 6);
+    kills += run("sync-linucb", "sync_threshold = 0.5\nrobust = \"geometric-median\"", scenario, 15, 6);
+    run("fed-linucb", "upload_ratio = 1.3\nrobust = { trim = 0.45 }", scenario, 16, 0);
+    assert!(kills >= 4, "only {kills} kills happened");
+}
+
 #[test]
 fn clusters_that_are_estimated_and_served_in_turn_do_so_too() {
     let scenario = &scenarios::all()[1];

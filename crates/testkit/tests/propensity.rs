@@ -80,7 +80,7 @@ fn watched<A: Algorithm>(params: &Value, scenario: &Scenario, masks: bool) -> Ta
         let valid = A::check(serde_json::from_value(params.clone()).expect("readable"), world.setting())
             .unwrap_or_else(|e| panic!("{} {params}: {e}", A::NAME));
         let world = if masks { Box::new(Masking(world)) } else { world };
-        let rewards = Rewards { delay: 4, loss: 0.1, patience: Some(9) };
+        let rewards = Rewards { delay: 4, loss: 0.1, patience: Some(9), ..Rewards::default() };
         let mut simulation = Simulation::<A>::new(
             valid,
             world,

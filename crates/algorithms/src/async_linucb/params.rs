@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Fidelity;
-use crate::kit::linear::{LinearParams, LinearValid, Ratio, Ratios};
+use crate::kit::linear::{LinearParams, LinearValid, Ratio, Ratios, Robust, RobustParams};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +28,9 @@ pub struct Params {
     /// When a newcomer is sent what the others have learned.
     #[serde(default)]
     pub new_client: NewClient,
+    /// Whom the server believes.
+    #[serde(flatten)]
+    pub robust: RobustParams,
 }
 
 /// When a newcomer is sent what the others have learned.
@@ -49,6 +52,7 @@ pub struct Valid {
     pub(crate) download: Ratios,
     pub(crate) refresh: bool,
     pub(crate) new_client: NewClient,
+    pub(crate) robust: Option<Robust>,
 }
 
 impl Params {
@@ -61,6 +65,7 @@ impl Params {
             download: ratio("download_ratio", self.download_ratio.clone())?,
             refresh: self.refresh.unwrap_or(self.linear.fidelity == Fidelity::Paper),
             new_client: self.new_client,
+            robust: self.robust.check()?,
             linear: self.linear.check(setting)?,
         })
     }

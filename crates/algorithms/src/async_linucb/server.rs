@@ -10,7 +10,7 @@ use cahoots_core::{
 use serde::{Deserialize, Serialize};
 
 use super::params::{NewClient, Valid};
-use crate::kit::linear::{Apart, DownloadIndex, LinearMsg, Signal, Standing, prior as kit};
+use crate::kit::linear::{DownloadIndex, Kept, LinearMsg, Signal, Standing, check_upload, prior as kit};
 
 /// Merges uploads, sends views to those that lag behind.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct Server {
     nothing: Arc<View>,
     view: Arc<View>,
     clients: DownloadIndex<NodeId>,
-    apart: Apart,
+    apart: Kept,
 }
 
 impl Server {
@@ -34,7 +34,7 @@ impl Server {
             nothing: valid.linear.nothing.clone(),
             view: valid.linear.nothing.clone(),
             clients: DownloadIndex::new(valid.download.clone()),
-            apart: Apart::new(valid.linear.keep_apart),
+            apart: Kept::new(valid.linear.keep_apart, valid.robust),
         }
     }
 
@@ -74,6 +74,33 @@ impl Server {
         self.view = view;
         self.apart.take(upload);
         self.clients.place(from, standing, had);
+        Ok(())
+    }
+
+    /// The same where not everyone is believed: the view is of what is, which an upload can make less.
+    fn merge_robustly(
+        &mut self,
+        from: NodeId,
+        number: u64,
+        stats: Private<LinearStats>,
+    ) -> Result<(), Misbehaviour> {
+        let standing = self.clients.get(from);
+        let standing = standing.ok_or_else(|| Misbehaviour::Unexpected(format!("{from} has not joined")))?;
+        let (stats, nothing) = (stats.get(), self.nothing.stats());
+        check_upload(number, standing.merged(), stats, nothing, &self.plausible, self.ridge)?;
+        // The sender has all of what it said; the view may have less.
+        let standing = standing.and(&stats.gram, number);
+        let had = standing.log_det(self.ridge)?;
+        self.apart.add(from, stats);
+        let believed = self.apart.believed(&[from], nothing);
+        let view = View::new(self.view.version() + 1, believed.unwrap_or_else(|| nothing.clone()));
+        // What each says was checked, and what is believed of it is less.
+        self.view = match view.check(self.ridge) {
+            Ok(_) => view,
+            Err(_) => View::new(view.version(), self.view.stats().clone()),
+        };
+        self.clients.place(from, standing, had);
+        self.clients.lower(self.log_det());
         Ok(())
     }
 
@@ -123,7 +150,12 @@ impl Machine for Server {
     ) -> Result<(), Misbehaviour> {
         match message {
             LinearMsg::Upload { number, stats } => {
-                self.merge(from, number, stats)?;
+                if self.apart.is_robust() {
+                    self.merge_robustly(from, number, stats)?;
+                    self.apart.report(cx);
+                } else {
+                    self.merge(from, number, stats)?;
+                }
                 self.serve(from, number, cx);
                 Ok(())
             }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::alternate::Alternation;
 use crate::Fidelity;
 use crate::async_linucb::{self, NewClient};
-use crate::kit::linear::{LinearParams, Ratio};
+use crate::kit::linear::{LinearParams, Ratio, RobustParams};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -183,6 +183,7 @@ impl Params {
             download_ratio: self.download_ratio.clone(),
             refresh: self.refresh,
             new_client: self.new_client,
+            robust: RobustParams::default(),
         }
     }
 }

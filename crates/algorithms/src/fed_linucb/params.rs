@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Fidelity;
-use crate::kit::linear::{LinearParams, LinearValid, Ratio, Ratios};
+use crate::kit::linear::{LinearParams, LinearValid, Ratio, Ratios, Robust, RobustParams};
 
 /// The radius that the authors' code has.
 const AUTHORS_RADIUS: Radius = Radius::Fixed(0.5);
@@ -23,6 +23,9 @@ pub struct Params {
     /// Does a client decide by its own newer observations too? The paper's decides by what it last downloaded alone.
     #[serde(default)]
     pub own_data: bool,
+    /// Whom the server believes.
+    #[serde(flatten)]
+    pub robust: RobustParams,
 }
 
 fn two() -> Ratio {
@@ -37,6 +40,7 @@ pub struct Valid {
     pub(super) own_data: bool,
     /// Clients begin with a downloaded matrix of zeros, without the ridge.
     pub(super) from_zeros: bool,
+    pub(super) robust: Option<Robust>,
 }
 
 impl Params {
@@ -49,6 +53,7 @@ impl Params {
             upload: self.upload_ratio.check("upload_ratio", setting.users)?,
             own_data: self.own_data,
             from_zeros: authors,
+            robust: self.robust.check()?,
             linear: self.linear.check(setting)?,
         })
     }

@@ -10,7 +10,7 @@ use cahoots_core::{
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
-use crate::kit::linear::{Apart, LinearMsg, prior as kit};
+use crate::kit::linear::{Kept, LinearMsg, check_upload, prior as kit};
 
 /// Merges an upload, sends the sum back.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Server {
     nothing: Arc<View>,
     view: Arc<View>,
     members: BTreeMap<NodeId, Member>,
-    apart: Apart,
+    apart: Kept,
 }
 
 /// What is known of a client.
@@ -41,7 +41,7 @@ impl Server {
             nothing: valid.linear.nothing.clone(),
             view: valid.linear.nothing.clone(),
             members: BTreeMap::new(),
-            apart: Apart::new(valid.linear.keep_apart),
+            apart: Kept::new(valid.linear.keep_apart, valid.robust),
         }
     }
 
@@ -68,6 +68,29 @@ impl Server {
         member.merged = number;
         self.view = view;
         self.apart.take(upload);
+        Ok(())
+    }
+
+    /// The same where not everyone is believed.
+    fn merge_robustly(
+        &mut self,
+        from: NodeId,
+        number: u64,
+        stats: Private<LinearStats>,
+    ) -> Result<(), Misbehaviour> {
+        let member = self.members.get_mut(&from);
+        let member = member.ok_or_else(|| Misbehaviour::Unexpected(format!("{from} has not joined")))?;
+        let (stats, nothing) = (stats.get(), self.nothing.stats());
+        check_upload(number, member.merged, stats, nothing, &self.plausible, self.ridge)?;
+        member.merged = number;
+        self.apart.add(from, stats);
+        let believed = self.apart.believed(&[from], nothing);
+        let view = View::new(self.view.version() + 1, believed.unwrap_or_else(|| nothing.clone()));
+        // What each says was checked, and what is believed of it is less.
+        self.view = match view.check(self.ridge) {
+            Ok(_) => view,
+            Err(_) => View::new(view.version(), self.view.stats().clone()),
+        };
         Ok(())
     }
 
@@ -103,7 +126,12 @@ impl Machine for Server {
     ) -> Result<(), Misbehaviour> {
         match message {
             LinearMsg::Upload { number, stats } => {
-                self.merge(from, number, stats)?;
+                if self.apart.is_robust() {
+                    self.merge_robustly(from, number, stats)?;
+                    self.apart.report(cx);
+                } else {
+                    self.merge(from, number, stats)?;
+                }
                 // Line 12: the sender alone
                 self.send_view(from, cx);
                 Ok(())

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::kit::GroupParams;
-use crate::kit::linear::{LinearParams, some_noise};
+use crate::kit::linear::{LinearParams, Robust, some_noise};
 
 /// Whom a user's exact observations are shown to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +83,10 @@ pub struct PrivateParams {
     #[serde(default = "one")]
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub preference_norm: f64,
+    /// Refused, with the reason: who lies is told from what each client contributes, which noise hides here, and sums over
+    /// groups do not have. `async-linucb`, `sync-linucb` and `fed-linucb` take it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub robust: Option<Robust>,
 }
 
 /// Keys of `private-linucb`.

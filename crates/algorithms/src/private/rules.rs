@@ -222,6 +222,18 @@ impl PrivateParams {
                 ));
             }
         };
+        if self.robust.is_some() {
+            let problem = match self.trust {
+                Trust::Group => {
+                    "cannot be had with trust = \"group\": the server sees sums over groups and never what one client \
+                     contributes, so that it cannot tell who lies"
+                }
+                Trust::Silo | Trust::Nobody => {
+                    "cannot be had with noise: what it hides of honest clients is what would tell who lies"
+                }
+            };
+            return Err(ParamError::new("robust", problem));
+        }
         if self.trust == Trust::Nobody && self.decide == Decide::Own {
             let problem = "\"released\", with trust = \"nobody\": nobody has the exact data to decide with";
             return Err(ParamError::new("decide", problem));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Fidelity;
 use crate::kit::PatienceParams;
-use crate::kit::linear::{LinearParams, LinearValid};
+use crate::kit::linear::{LinearParams, LinearValid, Robust, RobustParams};
 
 /// What a user writes.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,9 @@ pub struct Params {
     /// How long rounds wait.
     #[serde(flatten)]
     pub patience: PatienceParams,
+    /// Whom the server believes.
+    #[serde(flatten)]
+    pub robust: RobustParams,
 }
 
 /// A synchronisation threshold.
@@ -94,6 +97,7 @@ pub struct Valid {
     pub(super) refresh: bool,
     pub(super) everyone: Option<u32>,
     pub(super) patience: Patience,
+    pub(super) robust: Option<Robust>,
 }
 
 impl Params {
@@ -106,6 +110,7 @@ impl Params {
             refresh: self.refresh.unwrap_or(paper),
             everyone: (self.serve == Serve::All).then_some(setting.users as u32),
             patience: self.patience.check()?,
+            robust: self.robust.check()?,
         })
     }
 }

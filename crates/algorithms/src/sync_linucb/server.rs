@@ -11,7 +11,7 @@ use cahoots_core::{
 use serde::{Deserialize, Serialize};
 
 use super::params::Valid;
-use crate::kit::linear::{Apart, LinearMsg, Signal, prior as kit};
+use crate::kit::linear::{Kept, LinearMsg, Signal, prior as kit};
 
 /// Gathers uploads, merges them in node order, sends the sum to all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct Server {
     uploads: Vec<u64>,
     round: Option<Gather<LinearStats>>,
     rounds: u64,
-    apart: Apart,
+    apart: Kept,
 }
 
 impl Server {
@@ -39,7 +39,7 @@ impl Server {
             uploads: Vec::new(),
             round: None,
             rounds: 0,
-            apart: Apart::new(valid.linear.keep_apart),
+            apart: Kept::new(valid.linear.keep_apart, valid.robust),
         }
     }
 
@@ -76,6 +76,7 @@ impl Server {
         let late: Vec<NodeId> = round.waiting().collect();
         let parts = round.into_parts();
         self.merge(parts.iter().map(|(client, stats)| (*client, stats)));
+        self.apart.report(cx);
         cx.report(Fact::Rounds(1));
         for client in parts.into_keys().chain(late).filter(|client| self.members.contains(client)) {
             let message = LinearMsg::Download { view: self.view.clone(), merged: self.uploaded(client) };
@@ -85,14 +86,25 @@ impl Server {
 
     /// One more view, with these uploads.
     fn merge<'a>(&mut self, uploads: impl Iterator<Item = (NodeId, &'a LinearStats)>) {
-        let mut merged = self.view.stats().clone();
+        let (mut merged, mut changed) = (self.view.stats().clone(), Vec::new());
         for (client, stats) in uploads {
             merged.merge(stats);
             self.apart.add(client, stats);
+            changed.push(client);
         }
-        // Where contributions are kept apart, what is merged is their sum, and follows from nothing else.
-        let merged = self.apart.sum(&merged.emptied()).unwrap_or(merged);
-        self.view = View::new(self.view.version() + 1, merged);
+        // Where contributions are kept apart, what is merged follows from them, and from nothing else.
+        let kept = self.believed(&changed).or_else(|| self.apart.sum(&merged.emptied()));
+        self.view = View::new(self.view.version() + 1, kept.unwrap_or(merged));
+    }
+
+    /// What is believed once these clients have contributed, where not everyone is; as it was, should that be no sum of
+    /// any data.
+    fn believed(&mut self, changed: &[NodeId]) -> Option<LinearStats> {
+        let present = self.view.stats();
+        let believed = self.apart.believed(changed, &present.emptied())?;
+        let usable = cahoots_core::linalg::log_det(&believed.gram, self.ridge).is_ok()
+            && believed.check_values().is_ok();
+        Some(if usable { believed } else { present.clone() })
     }
 
     /// The sum of all but one, and a view of it for everyone: those who have answered in an open round have it

@@ -36,7 +36,7 @@ const BESIDE: [(&str, &str); 3] = [
         "network",
         "the section [network]: messages that take time, get lost, come twice; clients that are offline",
     ),
-    ("rewards", "the section [rewards]: rewards that come late or never"),
+    ("rewards", "the section [rewards]: rewards that come late, or never, or as lies"),
     ("arrivals", "the key `arrivals` of every environment: who decides at a tick"),
 ];
 

@@ -57,6 +57,8 @@ pub struct Cases {
     pub all: Vec<Vec<Case>>,
     /// How many of them seeds below [`super::plan::LATER`] choose from.
     pub settled: usize,
+    /// The same of seeds of coordinators that share a log, which are a younger family.
+    pub replicated: usize,
 }
 
 /// Those who exchange nothing and came after seeds had their meaning: to a driver they are what linucb-alone and
@@ -74,7 +76,8 @@ const ALIKE: [&str; 10] = [
     "exp3-alone",
 ];
 
-/// Those who came after seeds had their meaning and do exchange something: seeds of their own.
+/// Those who came after seeds had their meaning and do exchange something: seeds of their own. In the order in which they came; the
+/// first was there before coordinators could share a log.
 const LATER: [&str; 3] = ["fed-linucb", "fed2-ucb", "fed-igw"];
 
 impl Cases {
@@ -83,19 +86,19 @@ impl Cases {
     /// # Panics
     /// If there is an algorithm that none of the small settings fits.
     pub fn new(known: Arc<Known>) -> Cases {
-        let (mut all, mut settled) = (Vec::new(), 0);
+        let (mut all, mut settled, mut replicated) = (Vec::new(), 0, 0);
         let old = known.algorithms.names().filter(|name| !ALIKE.contains(name) && !LATER.contains(name));
-        let later = known.algorithms.names().filter(|name| LATER.contains(name));
-        for name in old.chain(later) {
+        for name in old.chain(LATER) {
             for params in talkative(name) {
                 let cases: Vec<Case> =
                     (2..=5).filter_map(|clients| case(&known, name, params, clients)).collect();
                 assert!(!cases.is_empty(), "{name} fits none of the small settings with {params:?}");
                 all.push(cases);
                 settled += usize::from(!LATER.contains(&name));
+                replicated += usize::from(!LATER[1..].contains(&name));
             }
         }
-        Cases { known, all, settled }
+        Cases { known, all, settled, replicated }
     }
 }
 

@@ -24,6 +24,11 @@ impl Apart {
         Apart(keep.then(SumTree::default))
     }
 
+    /// What was kept.
+    pub(super) fn of(clients: Option<SumTree>) -> Apart {
+        Apart(clients)
+    }
+
     /// All that is merged once a client's upload is, too, where everyone begins from `nothing` and `merged` is what is
     /// there so far. The upload counts from [`Self::take`] on, and nothing may be taken in between.
     pub fn with(
@@ -65,11 +70,10 @@ impl Apart {
         Some(sum)
     }
 
-    /// What each client has contributed, in the order of their numbers. Nobody, where nothing is kept apart.
+    /// What each client has contributed, in the order of their numbers; nobody, where nothing is kept apart. What a federation
+    /// began from may lie under the server's.
     pub fn clients(&self) -> impl Iterator<Item = (NodeId, &LinearStats)> {
-        let all = self.0.iter().flat_map(SumTree::clients);
-        // What a federation began from may lie under the server's number.
-        all.filter(|(client, _)| *client != NodeId::SERVER)
+        self.0.iter().flat_map(SumTree::clients)
     }
 
     /// Why nothing can be taken out again, if so.

@@ -161,6 +161,21 @@ impl<K: Receiver> DownloadIndex<K> {
         }
     }
 
+    /// What is merged has less than this log-det from now on, as can be where not everyone is believed: nobody counts
+    /// as having more, so that all are served again when it has grown from there.
+    pub fn lower(&mut self, most: f64) {
+        let above = |(receiver, (_, had)): (K, &(Standing, f64))| (*had > most).then_some((receiver, *had));
+        let all: Vec<(K, f64)> = self.standings.iter().filter_map(above).collect();
+        for (receiver, had) in all {
+            let Some((standing, _)) = self.standings.get(receiver).cloned() else { continue };
+            let served = self.due.contains(&(self.due_at(receiver, had), receiver));
+            self.place(receiver, standing, most);
+            if !served {
+                self.pause(receiver);
+            }
+        }
+    }
+
     /// Gives `view`, whose log-det this is, to all that lag too far behind it (or just as far, if `inclusive`),
     /// and tells `send` who they are and the last of their uploads that it holds.
     pub fn serve(&mut self, view: &Arc<View>, log_det: f64, inclusive: bool, mut send: impl FnMut(K, u64)) {

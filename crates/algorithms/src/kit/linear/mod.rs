@@ -14,6 +14,7 @@ mod message;
 mod params;
 pub(crate) mod prior;
 mod ratio;
+mod robust;
 mod sum_tree;
 
 pub use alone::AloneClient;
@@ -28,6 +29,7 @@ pub use message::{LinearMsg, Signal};
 pub use params::{LinearParams, LinearValid};
 pub(crate) use params::{some_noise, tenth};
 pub use ratio::{Ratio, Ratios};
+pub use robust::{Kept, Robust, RobustParams, RobustSum};
 
 use cahoots_core::Context;
 use serde::{Deserialize, Serialize};

@@ -3,6 +3,7 @@
 use super::super::cases::Cases;
 use super::super::computer::Micros;
 use super::super::dice::Dice;
+use super::super::plan::LATER;
 use crate::stream;
 
 /// One of the coordinators: by its number, or whoever leads then.
@@ -153,7 +154,8 @@ impl Plan {
         let mut dice = Dice::new(seed, 2001);
         // Sums that can be read off tell the most.
         let readable = |algorithm: &&usize| cases.all[**algorithm].iter().any(|case| case.merged.is_some());
-        let all: Vec<usize> = (0..cases.all.len()).collect();
+        let known = if seed < LATER { cases.replicated } else { cases.all.len() };
+        let all: Vec<usize> = (0..known).collect();
         let told: Vec<usize> = all.iter().filter(readable).copied().collect();
         let algorithm = if dice.one_in(2) { dice.pick(&told) } else { dice.pick(&all) };
         let size = dice.below(cases.all[algorithm].len() as u64) as usize;
