@@ -71,7 +71,7 @@ fn run(seed: u64) -> Logged {
     let (world, arrivals) = scenario.build(&Worlds::ours(), seed).expect("a scenario");
     let params = serde_json::from_value(json!({})).expect("parameters");
     let valid = FedIgw::check(params, world.setting()).expect("parameters that fit");
-    let rewards = Rewards { delay: 4, loss: 0.1, patience: Some(9) };
+    let rewards = Rewards { delay: 4, loss: 0.1, patience: Some(9), ..Rewards::default() };
     let (network, options) = (Network::default(), Options::default());
     let mut simulation = Simulation::<FedIgw>::new(valid, world, arrivals, network, rewards, seed, options);
     let targets: Vec<String> = (0..ARMS).map(|arm| format!("target_{arm}")).collect();

@@ -92,16 +92,23 @@ pub(super) fn reach(engine: &mut dyn Engine) -> Result<u64, Silence> {
     Ok(names(engine)?.first().and_then(|name| sequence_of(name)).unwrap_or(0))
 }
 
-/// A snapshot and its bytes, if there is one of this name; `Err` where the key does not open it.
-fn read(
-    name: &str,
-    key: &LogKey,
-    engine: &mut dyn Engine,
-) -> Result<Option<Result<(Saved, u64), ()>>, Silence> {
-    let Some(sealed) = engine.fetch(name)? else { return Ok(None) };
-    let plain = key.open(PREFIX.as_bytes(), &sealed);
-    let saved = plain.and_then(|plain| postcard::from_bytes(&plain).ok());
-    Ok(Some(saved.map(|saved| (saved, sealed.len() as u64)).ok_or(())))
+/// What is under the name of a snapshot.
+enum Snapshot {
+    /// One, and its bytes.
+    Whole(Box<Saved>, u64),
+    /// Something that the key does not open.
+    Damaged,
+    /// Nothing, or nothing yet.
+    Absent,
+}
+
+impl Snapshot {
+    fn read(name: &str, key: &LogKey, engine: &mut dyn Engine) -> Result<Snapshot, Silence> {
+        let Some(sealed) = engine.fetch(name)? else { return Ok(Snapshot::Absent) };
+        let plain = key.open(PREFIX.as_bytes(), &sealed);
+        let saved = plain.and_then(|plain| postcard::from_bytes(&plain).ok());
+        Ok(saved.map_or(Snapshot::Damaged, |saved| Snapshot::Whole(Box::new(saved), sealed.len() as u64)))
+    }
 }
 
 /// The newest snapshot that is whole and `fits`.
@@ -112,15 +119,15 @@ pub(super) fn newest(
 ) -> Result<Newest, Silence> {
     let (mut unopened, mut absent) = (None, false);
     for name in &names(engine)? {
-        match read(name, key, engine)? {
-            None => absent = true,
-            Some(Ok((saved, bytes))) if fits(&saved, engine)? => {
-                return Ok(Newest::Saved(Box::new(saved), bytes));
+        match Snapshot::read(name, key, engine)? {
+            Snapshot::Absent => absent = true,
+            Snapshot::Whole(saved, bytes) if fits(&saved, engine)? => {
+                return Ok(Newest::Saved(saved, bytes));
             }
-            Some(Ok(_)) => {
+            Snapshot::Whole(..) => {
                 tracing::warn!(name, "a snapshot of what the log has lost: it has another message there")
             }
-            Some(Err(())) => {
+            Snapshot::Damaged => {
                 tracing::error!(name, "a snapshot that is damaged, or sealed under another key");
                 unopened = Some(format!("it opens none of the snapshots, among them {name}"));
             }
@@ -135,10 +142,10 @@ pub(super) fn forget_after(sequence: u64, key: &LogKey, engine: &mut dyn Engine)
         if sequence_of(&name).is_none_or(|at| at <= sequence) {
             continue;
         }
-        match read(&name, key, engine)? {
-            None => {}
-            Some(Ok((saved, _))) if saved.fits(key, engine)? => {}
-            Some(_) => engine.remove(&name)?,
+        match Snapshot::read(&name, key, engine)? {
+            Snapshot::Absent => {}
+            Snapshot::Whole(saved, _) if saved.fits(key, engine)? => {}
+            Snapshot::Whole(..) | Snapshot::Damaged => engine.remove(&name)?,
         }
     }
     Ok(())
