@@ -24,7 +24,8 @@ pub static ALL: LazyLock<Vec<Federation>> = LazyLock::new(|| {
 });
 
 /// One of these is enough for any algorithm.
-const PARAMS: [&str; 5] = ["ratio = 1.0", "sync_threshold = 0.1", "dp_epsilon = 1.0", "dp_delta = 1e-5", ""];
+const PARAMS: [&str; 6] =
+    ["ratio = 1.0", "sync_threshold = 0.1", "dp_epsilon = 1.0", "dp_delta = 1e-5", "", "client_spread = 0.1"];
 
 /// What the noise and the decisions here follow from.
 pub static KEYS: LazyLock<Keys> = LazyLock::new(|| Keys::from_seed(7));

@@ -196,3 +196,19 @@ fn what_cannot_be_is_refused_with_the_reason() {
     let unknown = serde_json::from_value::<fed_linucb::Params>(json!({ "robust": "median" }));
     assert!(unknown.is_err());
 }
+
+/// Sums of contexts, which no rewards speak for, can be made up.
+#[test]
+fn a_policy_that_needs_sums_of_contexts_is_refused() {
+    let setting = Setting::linear(CLIENTS as usize, 2, 2);
+    let params = json!({ "policy": "linphe", "robust": { "trim": 0.3 } });
+    let refused = [
+        async_linucb::AsyncLinucb::check(serde_json::from_value(params.clone()).unwrap(), &setting).err(),
+        fed_linucb::FedLinucb::check(serde_json::from_value(params.clone()).unwrap(), &setting).err(),
+        sync_linucb::SyncLinucb::check(serde_json::from_value(params).unwrap(), &setting).err(),
+    ];
+    for error in refused {
+        let error = error.expect("refused");
+        assert!(error.key == "robust" && error.to_string().contains("linphe"), "{error}");
+    }
+}

@@ -123,7 +123,7 @@ fn what_an_experiment_can_say_is_described() {
     let folder = tempfile::tempdir().unwrap();
     for (name, words) in [
         ("network", vec!["offline", "duplicate", "at least 0 and below 1"]),
-        ("rewards", vec!["patience", "be it lost", "delay"]),
+        ("rewards", vec!["patience", "gives up on a reward", "delay", "poison"]),
         (
             "arrivals",
             vec![

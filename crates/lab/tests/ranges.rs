@@ -139,7 +139,8 @@ fn of_algorithms() {
     let mut found = Vec::new();
     for about in catalogue.algorithms.iter() {
         // The least that has to be stated, in the first world that it can be run in.
-        let least = ["", "dp_delta = 1e-5"].map(|text| toml::from_str::<Table>(text).unwrap());
+        let least =
+            ["", "dp_delta = 1e-5", "client_spread = 0.1"].map(|text| toml::from_str::<Table>(text).unwrap());
         let (base, setting) = least
             .iter()
             .flat_map(|base| settings.iter().map(move |setting| (base, setting)))

@@ -268,13 +268,13 @@ impl<C: Learner, S: Machine<Msg = C::Msg>> Engine<C, S> {
         if !lies {
             self.books.ledger.pull(&pull);
             self.books.ledger.random(self.world.random_reward(self.now, user, &self.arms));
-        }
-        if self.clipped.is_some_and(|(low, high)| pull.reward < low || pull.reward > high) {
-            self.books.ledger.clipped_rewards += 1;
-        }
-        self.books.ledger.by_client(node, 1, pull.best - pull.expected, pull.reward);
-        if waits && !lies {
-            self.books.ledger.waited(1, pull.best - pull.expected);
+            if self.clipped.is_some_and(|(low, high)| pull.reward < low || pull.reward > high) {
+                self.books.ledger.clipped_rewards += 1;
+            }
+            self.books.ledger.by_client(node, 1, pull.best - pull.expected, pull.reward);
+            if waits {
+                self.books.ledger.waited(1, pull.best - pull.expected);
+            }
         }
         let told = if lies { self.liars.said(&self.arms, choice.arm(), pull.reward) } else { pull.reward };
         let pending = choice.pending;

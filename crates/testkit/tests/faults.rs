@@ -60,8 +60,9 @@ fn schedules_with_names_break_nothing() {
 /// What is not in the schedules above, since seeds keep their meaning.
 #[test]
 fn schedules_of_algorithms_that_came_later_break_nothing() {
-    match run_all(LATER..LATER + 150, &CASES, None) {
-        Ok(totals) => assert!(totals.faults > 3 * 150 && totals.taken > 20 * 150, "{totals:?}"),
+    match run_all(LATER..LATER + 300, &CASES, None) {
+        // Some of these speak in phases and epochs: less.
+        Ok(totals) => assert!(totals.faults > 3 * 300 && totals.taken > 15 * 300, "{totals:?}"),
         Err((seed, failure)) => panic!("{}", command::report(seed, &failure, &CASES)),
     }
 }

@@ -60,13 +60,14 @@ impl Params {
         let ratio = |key, own: Option<Ratio>| {
             own.or_else(|| self.ratio.clone()).unwrap_or(Ratio::Same(5.0)).check(key, setting.users)
         };
+        let linear = self.linear.check(setting)?;
         Ok(Valid {
             upload: ratio("upload_ratio", self.upload_ratio.clone())?,
             download: ratio("download_ratio", self.download_ratio.clone())?,
             refresh: self.refresh.unwrap_or(self.linear.fidelity == Fidelity::Paper),
             new_client: self.new_client,
-            robust: self.robust.check()?,
-            linear: self.linear.check(setting)?,
+            robust: self.robust.check(&linear.policy)?,
+            linear,
         })
     }
 }

@@ -119,8 +119,9 @@ impl Server {
                 if round.answered().next().is_some() {
                     self.finish(cx);
                 } else if round.waiting().next().is_none() {
-                    // All who were asked have gone: whoever comes goes on in this epoch.
+                    // All who were asked have gone: whoever is here goes on in this epoch, and says again that it is done, if it is.
                     self.stage = Stage::Open;
+                    self.present().for_each(|client| cx.send(client, self.present_epoch()));
                 }
             }
             _ => {}
@@ -153,6 +154,11 @@ impl Server {
             sum = self.nothing.stats().clone();
             self.apart = Apart::new(self.apart.check().is_ok());
         }
+        let refused = leave_out(&sum, &mut parts, self.ridge);
+        if refused > 0 {
+            cx.count("refused_uploads", refused as f64);
+        }
+        let fresh: u64 = parts.values().map(|stats| stats.count).sum();
         for (client, stats) in &parts {
             sum.merge(stats);
             self.apart.add(*client, stats);
@@ -173,8 +179,13 @@ impl Server {
             self.send_view(client, cx);
         }
         if self.epoch > 1 {
-            cx.send(client, LinearMsg::signal(Signal::Phase, self.epoch));
+            cx.send(client, self.present_epoch());
         }
+    }
+
+    /// Which epoch it is: who is done with it says so, once more perhaps.
+    fn present_epoch(&self) -> LinearMsg {
+        LinearMsg::signal(Signal::Phase, self.epoch)
     }
 
     fn send_view(&self, client: NodeId, cx: &mut Cx<'_, LinearMsg>) {
@@ -236,6 +247,29 @@ impl Server {
         self.go_on(cx);
         Ok(())
     }
+}
+
+/// Uploads are looked at one by one, and what several say can be of no data by rounding that each was allowed, or by lies:
+/// then whoever makes it so, in node order, is left out. Data of the honest never do. Gives how many.
+fn leave_out(base: &LinearStats, parts: &mut BTreeMap<NodeId, LinearStats>, ridge: f64) -> usize {
+    let is_sound = |sum: &LinearStats| View::new(0, sum.clone()).check(ridge).is_ok();
+    let mut sum = base.clone();
+    parts.values().for_each(|stats| sum.merge(stats));
+    if is_sound(&sum) {
+        return 0;
+    }
+    let before = parts.len();
+    let mut sum = base.clone();
+    parts.retain(|_, stats| {
+        let mut more = sum.clone();
+        more.merge(stats);
+        let sound = is_sound(&more);
+        if sound {
+            sum = more;
+        }
+        sound
+    });
+    before - parts.len()
 }
 
 /// Adds to what a client has given.
@@ -308,8 +342,13 @@ impl Machine for Server {
                 if let Some(member) = self.members.get_mut(&client) {
                     member.paused = false;
                 }
-                // Someone may have been forgotten meanwhile, or the epoch been over.
-                self.tell(client, cx);
+                // Someone may have been forgotten meanwhile, or the epoch been over; and what it said was not heard.
+                if self.view.version() > 0 {
+                    self.send_view(client, cx);
+                }
+                if self.members.contains_key(&client) {
+                    cx.send(client, self.present_epoch());
+                }
             }
             Ruling::Forgotten(client) => self.forget(client, cx),
         }

@@ -49,12 +49,13 @@ impl Params {
         if authors {
             self.linear.radius.get_or_insert(AUTHORS_RADIUS);
         }
+        let linear = self.linear.check(setting)?;
         Ok(Valid {
             upload: self.upload_ratio.check("upload_ratio", setting.users)?,
             own_data: self.own_data,
             from_zeros: authors,
-            robust: self.robust.check()?,
-            linear: self.linear.check(setting)?,
+            robust: self.robust.check(&linear.policy)?,
+            linear,
         })
     }
 }

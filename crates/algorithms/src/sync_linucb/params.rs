@@ -103,14 +103,15 @@ pub struct Valid {
 impl Params {
     pub(super) fn check(self, setting: &Setting) -> Result<Valid, ParamError> {
         let paper = self.linear.fidelity == Fidelity::Paper;
+        let linear = self.linear.check(setting)?;
         Ok(Valid {
-            linear: self.linear.check(setting)?,
             threshold: self.sync_threshold.check(setting)?,
             inclusive: !paper,
             refresh: self.refresh.unwrap_or(paper),
             everyone: (self.serve == Serve::All).then_some(setting.users as u32),
             patience: self.patience.check()?,
-            robust: self.robust.check()?,
+            robust: self.robust.check(&linear.policy)?,
+            linear,
         })
     }
 }

@@ -136,16 +136,26 @@ pub(super) fn newest(
     Ok(unopened.map_or(Newest::None, |what| Newest::Sealed { what, absent }))
 }
 
-/// Snapshots that go further than this message, and are damaged or do not fit, are not needed any more.
+/// How often something that is listed and not there is asked for.
+const PATIENCE: u32 = 10;
+
+/// Snapshots that go further than this message, and cannot be read or do not fit, are not needed any more.
 pub(super) fn forget_after(sequence: u64, key: &LogKey, engine: &mut dyn Engine) -> Result<(), Silence> {
     for name in names(engine)? {
         if sequence_of(&name).is_none_or(|at| at <= sequence) {
             continue;
         }
-        match Snapshot::read(&name, key, engine)? {
-            Snapshot::Absent => {}
+        let mut snapshot = Snapshot::read(&name, key, engine)?;
+        for _ in 0..PATIENCE {
+            if matches!(snapshot, Snapshot::Absent) {
+                engine.pause();
+                snapshot = Snapshot::read(&name, key, engine)?;
+            }
+        }
+        match snapshot {
             Snapshot::Whole(saved, _) if saved.fits(key, engine)? => {}
-            Snapshot::Whole(..) | Snapshot::Damaged => engine.remove(&name)?,
+            // One whose parts are lost is listed for ever.
+            _ => engine.remove(&name)?,
         }
     }
     Ok(())

@@ -213,3 +213,37 @@ fn uploads_out_of_turn_of_strangers_or_not_plausible_are_refused_and_change_noth
         assert_eq!(serde_json::to_value(&server).unwrap(), before);
     }
 }
+
+/// What they said was not heard, and an epoch without a deadline would wait for them for ever.
+#[test]
+fn whoever_may_not_have_been_heard_is_told_its_epoch_again() {
+    let mut server = server(&valid(json!({})), 2);
+    assert!(rule(&mut server, Ruling::Quarantined(NodeId(1))).is_empty());
+    let told = rule(&mut server, Ruling::Restored(NodeId(1)));
+    assert_eq!(short(&told), to_all(&[1], &["Phase 1"]), "of the first epoch, too");
+
+    // Done while others were asked who then left.
+    say(&mut server, 1, 5, over(1));
+    assert_eq!(short(&say(&mut server, 0, 5, over(1))), to_all(&[0, 1], &["Ask 1"]));
+    join(&mut server, 2);
+    assert!(say(&mut server, 2, 6, over(1)).is_empty());
+    assert!(leave(&mut server, 0).is_empty());
+    assert_eq!(short(&leave(&mut server, 1)), to_all(&[2], &["Phase 1"]));
+    assert_eq!(short(&say(&mut server, 2, 7, over(1))), to_all(&[2], &["Ask 1"]));
+}
+
+/// A matrix that rounding could give of very many observations is taken; two of them are none of any data.
+#[test]
+fn liars_who_add_up_to_no_data_do_not_stop_the_others_from_learning() {
+    let mut lie = stats([0.0, 0.0, 0.0], 0.0, 0);
+    lie.gram.packed_mut()[..3].copy_from_slice(&[30.0, 30.0 * 1.0026, 30.0]);
+    lie.count = 1 << 40;
+    let mut server = server(&valid(json!({})), 3);
+    (0..3).for_each(|client| drop(say(&mut server, client, 5, over(1))));
+    say(&mut server, 0, 5, upload(1, lie.clone()));
+    say(&mut server, 1, 5, upload(1, lie.clone()));
+    let sent = say(&mut server, 2, 5, upload(1, stats([0.0, 0.0, 1.0], 1.0, 2)));
+    let view = format!("view of {}", (1u64 << 40) + 2);
+    assert_eq!(short(&sent), to_all(&[0, 1, 2], &[&view, "Phase 2"]), "with one of them");
+    assert!(server.view().check(0.1).is_ok());
+}

@@ -1,6 +1,7 @@
 //! The key `robust`.
 
 use cahoots_core::ParamError;
+use cahoots_core::policy::LinearPolicy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Robust {
-    /// Those whose contributions do not fit the others' are left out, at most this share of them.
+    /// Those whose contributions do not fit the others' are left out; at most this share of them while the fit is found.
     Trim(#[schemars(extend("exclusiveMinimum" = 0.0, "exclusiveMaximum" = 0.5))] f64),
     /// The estimate is the geometric median of the clients', and who is far from it counts for less.
     GeometricMedian,
@@ -37,9 +38,14 @@ pub struct RobustParams {
 }
 
 impl RobustParams {
-    /// Refuses shares that nobody can trim.
-    pub fn check(&self) -> Result<Option<Robust>, ParamError> {
+    /// Refuses shares that nobody can trim, and policies that draw on what nobody holds against anything.
+    pub fn check(&self, policy: &LinearPolicy) -> Result<Option<Robust>, ParamError> {
         match self.robust {
+            Some(_) if policy.needs_contexts() => Err(ParamError::new(
+                "robust",
+                "cannot be with policy = \"linphe\": that needs sums of contexts, which no rewards speak for and a liar can make up; \
+                 take \"linucb\" or \"lints\"",
+            )),
             Some(Robust::Trim(share)) if !(share > 0.0 && share < 0.5) => {
                 let problem = format!(
                     "trim must lie between 0 and 0.5, not {share}: where half of them lie, no rule tells who"
