@@ -21,6 +21,9 @@ const FALSE_VERDICT: f64 = 1e-3;
 /// Squared distances below this part of an estimate's squared length are rounding.
 const ROUNDING: f64 = 1e-16;
 
+/// Squared distances below this part weigh alike on the way to the median: what is rounding in a vote is not made large.
+const TIP: f64 = 1e-6;
+
 /// Of the parameter's squared length, what it may still move.
 const SETTLED: f64 = 1e-12;
 
@@ -58,9 +61,10 @@ impl Fit {
     fn find_median(&mut self, votes: &[Counted]) -> Option<()> {
         let mut sizes: Vec<f64> = votes.iter().map(|(vote, _)| vote.size()).collect();
         let least = ROUNDING * middle(&mut sizes) + f64::MIN_POSITIVE;
+        let tip = TIP * middle(&mut sizes) + least;
         for _ in 0..MEDIAN_STEPS {
             let before = self.phi.clone();
-            self.phi = solve(votes, |vote| 1.0 / vote.misfit(&before).max(least).sqrt())?;
+            self.phi = solve(votes, |vote| 1.0 / vote.misfit(&before).max(tip).sqrt())?;
             if settled(&before, &self.phi) {
                 break;
             }

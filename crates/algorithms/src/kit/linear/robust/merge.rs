@@ -12,6 +12,9 @@ use super::fit::{Counted, Fit};
 use super::votes::Vote;
 use crate::kit::linear::Apart;
 
+/// Whoever knows so many times what votes are held against has all of a vote.
+const SATURATED: f64 = 1e8;
+
 /// What is believed of whom.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RobustSum {
@@ -184,7 +187,13 @@ impl Reference {
 }
 
 fn vote(caps: &Caps, stats: &LinearStats) -> Option<Counted> {
-    let (gram, moment) = (caps.gram(&stats.gram), caps.vector(&stats.moment));
+    let (mut gram, mut moment) = (caps.gram(&stats.gram), caps.vector(&stats.moment));
+    let most = (0..gram.dim()).map(|i| gram.get(i, i) / caps.scale[i]).fold(0.0, f64::max);
+    if most > SATURATED {
+        // The same estimate. Of more than this a vote would be rounding, which a liar could choose.
+        let part = SATURATED / most;
+        gram.packed_mut().iter_mut().chain(&mut moment).for_each(|value| *value *= part);
+    }
     let finite = gram.packed().iter().chain(&moment).all(|value| value.is_finite());
     finite.then(|| Vote::of(&gram, &moment, &caps.scale)).flatten().map(|vote| (vote, stats.count))
 }
