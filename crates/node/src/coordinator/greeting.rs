@@ -74,6 +74,8 @@ impl Core {
         self.after.push((client, frame(Kind::Welcome(welcome.into()))));
         self.touched.insert(client);
         if new {
+            // Groups may be of those who have joined.
+            self.watch.regrouped = true;
             tracing::info!(client = client.0, "joined");
             self.watch.note(Happening::Joined, Some(client), "is a member from now on");
             self.watch.change(client).joined = Some(self.watch.now);
